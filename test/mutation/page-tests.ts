@@ -64,7 +64,12 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'wait-for.ts': ['corpus/elements'],
   'world.ts': ['corpus/without-scripts', 'corpus/behaviour', 'corpus/elements'],
   'scripts/activity.ts': ['integration/capture/activity'],
-  'scripts/animations.ts': ['integration/page-scripts/animations', 'corpus/appearing', 'corpus/drawing', 'corpus/tall-viewports'],
+  'scripts/animations.ts': [
+    'integration/page-scripts/animations',
+    'corpus/appearing',
+    'corpus/drawing',
+    'corpus/tall-viewports',
+  ],
   'scripts/assets.ts': ['corpus/images', 'corpus/lazy-images', 'integration/capture/settle'],
   'scripts/boxes.ts': ['integration/page-scripts/boxes', 'corpus/elements', 'corpus/selectors', 'corpus/clicking'],
   'scripts/canvases.ts': ['corpus/drawing', 'corpus/ready'],

@@ -21,7 +21,9 @@ beforeAll(async () => {
 
 /** Returns the opacities of the elements with an id, by id. */
 const readOpacities = () =>
-  Object.fromEntries([...document.querySelectorAll('[id]')].map((each) => [each.id, Number(getComputedStyle(each).opacity)]));
+  Object.fromEntries(
+    [...document.querySelectorAll('[id]')].map((each) => [each.id, Number(getComputedStyle(each).opacity)]),
+  );
 
 test('finishAnimations finishes what has an end and is running', async () => {
   await page.show(
@@ -40,18 +42,26 @@ test('finishAnimations finishes what has an end and is running', async () => {
   });
   expect(await page.call(finishAnimations, [])).toBe(2);
   const { ends, endless, paused, stopped, scrolled, changes } = await page.read(readOpacities);
-  expect({ ends, paused, stopped, scrolled, changes }).toEqual({ ends: 0.5, paused: 0, stopped: 0, scrolled: 0, changes: 1 });
+  expect({ ends, paused, stopped, scrolled, changes }).toEqual({
+    ends: 0.5,
+    paused: 0,
+    stopped: 0,
+    scrolled: 0,
+    changes: 1,
+  });
   expect(endless).toBeLessThan(0.1);
   expect(await page.call(finishAnimations, [])).toBe(0);
 });
 
 describe('showPulsing', () => {
   const states = () =>
-    document.getAnimations().map((animation) => [
-      ((animation.effect as KeyframeEffect).target as Element).id,
-      animation.playState,
-      Math.round(Number(getComputedStyle((animation.effect as KeyframeEffect).target as Element).opacity) * 10) / 10,
-    ]);
+    document
+      .getAnimations()
+      .map((animation) => [
+        ((animation.effect as KeyframeEffect).target as Element).id,
+        animation.playState,
+        Math.round(Number(getComputedStyle((animation.effect as KeyframeEffect).target as Element).opacity) * 10) / 10,
+      ]);
   const pulse = '@keyframes pulse { from { opacity: 0 } 50% { opacity: 0.2 } to { opacity: 0.8 } }';
 
   test('seeks a text or picture to the first time of its maximum, and pauses it', async () => {
@@ -68,8 +78,11 @@ describe('showPulsing', () => {
     const seen = Object.fromEntries((await page.read(states)).map(([id, ...state]) => [id, state]));
     expect(seen).toEqual({
       ...Object.fromEntries(['text', 'img', 'has', 'part'].map((id) => [id, ['paused', 0.8]])),
-      ...{ space: ['running', 0], seen: ['running', 0.7], still: ['running', 0.2] },
-      ...{ paused: ['paused', 0], pseudo: ['running', 1] },
+      space: ['running', 0],
+      seen: ['running', 0.7],
+      still: ['running', 0.2],
+      paused: ['paused', 0],
+      pseudo: ['running', 1],
     });
   });
 
@@ -90,9 +103,12 @@ describe('showPulsing', () => {
     );
     await page.call(showPulsing, []);
     expect(Object.fromEntries((await page.read(states)).map(([id, ...state]) => [id, state]))).toEqual({
-      ...{ one: ['paused', 0], two: ['paused', 0.9] },
+      one: ['paused', 0],
+      two: ['paused', 0.9],
     });
-    const times = await page.read(() => document.getAnimations().map(({ currentTime }) => Math.round(Number(currentTime) / 100)));
+    const times = await page.read(() =>
+      document.getAnimations().map(({ currentTime }) => Math.round(Number(currentTime) / 100)),
+    );
     expect(times).toEqual([1130, 1130]);
   });
 });
@@ -110,7 +126,14 @@ test('holdScrollAnimations freezes scroll-driven animations by the place of thei
   await page.call(holdScrollAnimations, []);
   const { inBar, fixed, top, middle, low, view, ranged, inBox, time = 1 } = await page.read(readOpacities);
   expect({ inBar, fixed, top, middle, low, view, ranged, inBox }).toEqual({
-    ...{ inBar: 0, fixed: 0, top: 0, middle: 0.5, low: 1, view: 0.5, ranged: 1, inBox: 0 },
+    inBar: 0,
+    fixed: 0,
+    top: 0,
+    middle: 0.5,
+    low: 1,
+    view: 0.5,
+    ranged: 1,
+    inBox: 0,
   });
   expect(time).toBeLessThan(0.5);
   await page.read(() => scrollTo(0, 2000));
@@ -129,20 +152,17 @@ describe('waitForRest', () => {
     await rest('');
     await page.call(watchMotion, []);
     expect(await timeOf(60_000)).toBeLessThan(20_000);
-    const count = await page.read(
-      async () => {
-        let steps = 0;
-        const change = () => {
-          document.querySelector('p')?.setAttribute('data-step', `${(steps += 1)}`);
-          if (steps < 20) setTimeout(change, 20);
-        };
-        change();
-        await Promise.resolve();
-        await waitForRest(60_000, false);
-        return steps;
-      },
-      [animations.waitForRest, scriptsHaveEnded],
-    );
+    const count = await page.read(async () => {
+      let steps = 0;
+      const change = () => {
+        document.querySelector('p')?.setAttribute('data-step', `${(steps += 1)}`);
+        if (steps < 20) setTimeout(change, 20);
+      };
+      change();
+      await Promise.resolve();
+      await waitForRest(60_000, false);
+      return steps;
+    }, [animations.waitForRest, scriptsHaveEnded]);
     expect(count).toBe(20);
   });
 
@@ -166,18 +186,16 @@ describe('waitForRest', () => {
 describe('waitForReveals', () => {
   /** Shows the hidden elements, or removes them, after the wait has begun. */
   const reveal = () =>
-    page.read(
-      () => {
-        const waited = waitForReveals(20_000, 20_000);
-        for (const each of document.querySelectorAll('.late')) {
-          if (each.classList.contains('goes')) each.remove();
-          each.removeAttribute('style');
-        }
-        return waited;
-      },
-      [animations.waitForReveals, cssMayUse],
-    );
-  const late = (style: string, content = 'text') => `<div class="late" style="${style}">${content}</div><script></script>`;
+    page.read(() => {
+      const waited = waitForReveals(20_000, 20_000);
+      for (const each of document.querySelectorAll('.late')) {
+        if (each.classList.contains('goes')) each.remove();
+        each.removeAttribute('style');
+      }
+      return waited;
+    }, [animations.waitForReveals, cssMayUse]);
+  const late = (style: string, content = 'text') =>
+    `<div class="late" style="${style}">${content}</div><script></script>`;
   const path = '<path class="late" d="M0 0H99V99" stroke="red" stroke-width="9" style="stroke-dashoffset:99"></path>';
 
   test('waits for texts and pictures that are hidden in their places', async () => {
@@ -236,12 +254,14 @@ test('watchMotion records changes with short pauses as one motion', async () => 
   await change();
   expect(await motion()).toEqual({ isRepeated: false, isLonger: false });
   await page.read(() => {
-    for (const each of pageState.webcaptureMotion?.nodes.values() ?? []) (each as { last: number }).last = performance.now();
+    for (const each of pageState.webcaptureMotion?.nodes.values() ?? [])
+      (each as { last: number }).last = performance.now();
   });
   await change();
   expect(await motion()).toEqual({ isRepeated: true, isLonger: true });
   await page.read(() => {
-    for (const each of pageState.webcaptureMotion?.nodes.values() ?? []) (each as { last: number }).last = performance.now() - 250;
+    for (const each of pageState.webcaptureMotion?.nodes.values() ?? [])
+      (each as { last: number }).last = performance.now() - 250;
   });
   await change();
   expect(await motion()).toEqual({ isRepeated: false, isLonger: false });

@@ -30,8 +30,16 @@ test('boxOf and isVisible see the content of elements without a box', async () =
     hiddenOwn: [`<div id="x" ${at(1, 2, 3, 4, 'visibility:hidden')}></div>`, [1, 2, 3, 4], false],
     inner: [`<div id="x" ${at(1, 2, 0, 4)}>${child}</div>`, [11, 22, 30, 40], true],
     flat: [`<div id="x" ${at(1, 2, 4, 0)}>${child}<i ${at(20, 0, 100, 10)}></i></div>`, [11, 2, 110, 60], true],
-    hiddenInner: [`<div id="x" ${at(1, 2, 0, 0)}><i ${at(1, 1, 9, 9, 'visibility:hidden')}></i></div>`, [1, 2, 0, 0], false],
-    contents: [`<div ${at(5, 5, 50, 50)}><p id="x" style="display:contents">${child}</p></div>`, [15, 25, 30, 40], true],
+    hiddenInner: [
+      `<div id="x" ${at(1, 2, 0, 0)}><i ${at(1, 1, 9, 9, 'visibility:hidden')}></i></div>`,
+      [1, 2, 0, 0],
+      false,
+    ],
+    contents: [
+      `<div ${at(5, 5, 50, 50)}><p id="x" style="display:contents">${child}</p></div>`,
+      [15, 25, 30, 40],
+      true,
+    ],
     contentsThatClip: [`<p id="x" style="display:contents;overflow:hidden">${child}</p>`, [10, 20, 30, 40], true],
     none: [`<div id="x" ${at(1, 2, 0, 0)}><div style="display:none">${child}</div></div>`, [1, 2, 0, 0], false],
     clipsX: [`<div id="x" ${at(1, 2, 0, 0, 'overflow-x:clip')}>${child}</div>`, [1, 2, 0, 0], false],
@@ -64,7 +72,7 @@ test('boxOf and isVisible see the content of elements without a box', async () =
     expect(seen, name).toEqual({ box, visible });
   }
   await page.show('<p id="x" style="display:contents;font:20px/30px monospace">text</p>');
-  const [width = 0, height = 0] = await page.read(() => {
+  const [width, height] = await page.read(() => {
     const box = boxOf(document.querySelector('#x') as Element);
     return [box.width, box.height];
   }, helpers);
@@ -99,7 +107,10 @@ describe('throughFrame', () => {
          <iframe style="display:block;border:0;width:200px;height:100px;${style}"></iframe></div>`,
     );
     return page.read(() => {
-      const { x, y, width, height } = throughFrame(document.querySelector('iframe') as Element, new DOMRect(10, 20, 30, 40));
+      const { x, y, width, height } = throughFrame(
+        document.querySelector('iframe') as Element,
+        new DOMRect(10, 20, 30, 40),
+      );
       return [x, y, width, height].map(Math.round);
     }, helpers);
   };
@@ -143,8 +154,17 @@ test('boxesAtLevels clips to frames', async () => {
       [tag],
       helpers,
     );
-  expect(await read('i')).toEqual({ found: [[-10, -20, 500, 500], [104, 201, 144, 136]], targets: ['i', 'iframe'] });
-  expect((await read('u')).found).toEqual([[10, 20, 30, 40], [114, 221, 30, 40]]);
+  expect(await read('i')).toEqual({
+    found: [
+      [-10, -20, 500, 500],
+      [104, 201, 144, 136],
+    ],
+    targets: ['i', 'iframe'],
+  });
+  expect((await read('u')).found).toEqual([
+    [10, 20, 30, 40],
+    [114, 221, 30, 40],
+  ]);
   expect((await read('b')).found[1]?.slice(2)).toEqual([0, 0]);
 });
 
@@ -154,7 +174,14 @@ test('hitsAt finds elements in open shadow roots before their hosts', async () =
      <div id="host" ${at(0, 0, 50, 50)}><template shadowrootmode="open"><b id="inside" ${at(0, 0, 50, 50)}></b></template></div>`,
   );
   const hits = (x: number) =>
-    page.call((left: number) => hitsAt(document, left, 10).map(({ id }) => id).filter(Boolean), [x], helpers);
+    page.call(
+      (left: number) =>
+        hitsAt(document, left, 10)
+          .map(({ id }) => id)
+          .filter(Boolean),
+      [x],
+      helpers,
+    );
   expect(await hits(10)).toEqual(['inside', 'host', 'back']);
   expect(await hits(60)).toEqual(['back']);
 });

@@ -41,7 +41,11 @@ describe('clearView', () => {
       (tall: number) => {
         const positions: unknown[] = [];
         const view = {
-          ...{ innerWidth: 100, innerHeight: 100, scrollX: 3, scrollY: 7, CSSStyleSheet },
+          innerWidth: 100,
+          innerHeight: 100,
+          scrollX: 3,
+          scrollY: 7,
+          CSSStyleSheet,
           scrollTo: ({ left, top, behavior }: ScrollToOptions) => positions.push([left ?? null, top, behavior]),
         };
         const target = document.body;
@@ -93,7 +97,11 @@ describe('clearView', () => {
     await clear();
     expect(await page.read(readStyles)).toEqual({
       target: 'position:absolute;left:100px;top:100px;width:200px;height:200px',
-      ...{ left: hidden, right: hidden, top: hidden, bottom: hidden, corner: hidden },
+      left: hidden,
+      right: hidden,
+      top: hidden,
+      bottom: hidden,
+      corner: hidden,
     });
   });
 
@@ -193,7 +201,10 @@ describe('openBoxes', () => {
     );
     expect(await open()).toBe(true);
     expect(await page.read(readStyles)).toEqual({
-      ...{ x: `${opened} display: flow-root !important;`, flex: opened, none: '', target: '' },
+      x: `${opened} display: flow-root !important;`,
+      flex: opened,
+      none: '',
+      target: '',
     });
     expect(await open()).toBe(false);
     expect(await page.read(() => document.documentElement.getAttribute('style'))).toBeNull();

@@ -76,7 +76,8 @@ describe('holdScrollEffects', () => {
     for (const part of ['--y: 1280', 'opacity: 0.5', 'visibility: visible', 'color: red', 'background-color: blue'])
       expect(rules['x']).toContain(`${part} !important`);
     expect(rules['x']).not.toMatch(/width|top/);
-    for (const part of ['opacity: 0.144', 'stroke-width: 1px', 'filter: blur(1px)']) expect(rules['seen']).toContain(`${part} !important`);
+    for (const part of ['opacity: 0.144', 'stroke-width: 1px', 'filter: blur(1px)'])
+      expect(rules['seen']).toContain(`${part} !important`);
     expect(rules['seen']).not.toMatch(/display|top/);
   });
 
@@ -118,7 +119,9 @@ describe('holdScrollEffects', () => {
          e.style.opacity = Math.floor(y / 1000) === index ? '1' : '0'`.replace('HEIGHT', `${height}`);
     const style = (height: number) => `.s { position: fixed; left: 0; top: 20px; width: 640px; height: ${height}px }`;
     const read = () =>
-      page.read(() => pageState.webcaptureScenes?.map(({ element, share, top }) => [element.id, Math.round(share * 100), top]));
+      page.read(() =>
+        pageState.webcaptureScenes?.map(({ element, share, top }) => [element.id, Math.round(share * 100), top]),
+      );
     const boxes = '<div class="s" id="a"></div><div class="s" id="b"></div><div class="s" id="c"></div>';
     const { held } = await hold(boxes, scenes(120), style(120));
     expect(held).toBe(0);
@@ -140,5 +143,8 @@ test('holdScrollEffects does nothing for a page that was not watched or does not
   expect(await page.call(holdScrollEffects, [60_000], helpers)).toBe(0);
   await page.call(watchScrollEffects, []);
   expect(await page.call(holdScrollEffects, [60_000], helpers)).toBe(0);
-  expect(await page.read(() => [document.adoptedStyleSheets.length, pageState.webcaptureEffects ?? null])).toEqual([0, null]);
+  expect(await page.read(() => [document.adoptedStyleSheets.length, pageState.webcaptureEffects ?? null])).toEqual([
+    0,
+    null,
+  ]);
 });

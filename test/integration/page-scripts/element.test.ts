@@ -23,7 +23,8 @@ const at = (left: number, top: number, width: number, height: number, more = '')
   `style="position:absolute;left:${left}px;top:${top}px;width:${width}px;height:${height}px;${more}"`;
 
 describe('isolateElement', () => {
-  const isolate = (selector: string, padding = 0) => page.call(isolateElement, [parseSelector(selector), padding], helpers);
+  const isolate = (selector: string, padding = 0) =>
+    page.call(isolateElement, [parseSelector(selector), padding], helpers);
 
   test('returns the box with the padding, in whole pixels and limited to the page', async () => {
     await page.show(
@@ -56,7 +57,9 @@ describe('isolateElement', () => {
   test('keeps to the element that was scrolled to as long as it is visible', async () => {
     await page.show(`<b ${at(10, 10, 10, 10)}></b>`);
     expect(await page.call(scrollToElement, [parseSelector('b')], helpers)).toBe(false);
-    await page.read(() => document.body.insertAdjacentHTML('afterbegin', '<b style="position:fixed;left:1px;width:9px;height:9px">'));
+    await page.read(() =>
+      document.body.insertAdjacentHTML('afterbegin', '<b style="position:fixed;left:1px;width:9px;height:9px">'),
+    );
     expect(await isolate('b')).toMatchObject({ x: 10 });
     await page.read(() => void ((pageState.webcaptureElement as HTMLElement).hidden = true));
     await page.read(() => void ((pageState.webcaptureElement as HTMLElement).style.display = 'none'));
@@ -78,7 +81,9 @@ describe('scrollToElement', () => {
       addEventListener('scroll', () => positions.push([Math.round(scrollX), Math.round(scrollY)]));
     });
     const isLarge = await page.call(scrollToElement, [parseSelector(selector)], helpers);
-    await page.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await page.page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
     const positions = await page.page.evaluate(() => (globalThis as { positions?: number[][] }).positions);
     return { isLarge, positions };
   };
@@ -124,13 +129,21 @@ describe('scrollToElement', () => {
     await page.show(frame('', 'width:150.5px;height:50px'));
     expect(await scroll('iframe >> div')).toMatchObject({ isLarge: false });
     const wide = await styleOf();
-    for (const part of ['max-width: none !important', ' width: 151px !important', 'box-sizing: content-box !important', 'flex: 0 0 auto !important', ' height: 110px;', 'max-height: 90%']) {
+    for (const part of [
+      'max-width: none !important',
+      ' width: 151px !important',
+      'box-sizing: content-box !important',
+      'flex: 0 0 auto !important',
+      ' height: 110px;',
+      'max-height: 90%',
+    ]) {
       expect(wide).toContain(part);
     }
     await page.show(frame('', 'width:50px;height:600px'));
     expect(await scroll('iframe >> div')).toMatchObject({ isLarge: true });
     const tall = await styleOf();
-    for (const part of ['max-height: none !important', ' height: 600px !important', ' width: 110px;']) expect(tall).toContain(part);
+    for (const part of ['max-height: none !important', ' height: 600px !important', ' width: 110px;'])
+      expect(tall).toContain(part);
     await page.show(frame('margin-top:800px', 'width:101px;height:101px'));
     await scroll('iframe >> div');
     expect(await styleOf()).not.toContain('important');

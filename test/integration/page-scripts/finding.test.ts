@@ -130,7 +130,8 @@ describe('untilFound', () => {
     );
     const all = (text: string) =>
       Promise.all((['visible', 'hidden', 'attached'] as const).map((state) => find({ text, state })));
-    for (const text of ['  one\n two ', 'FOUR', 'four five']) expect(await all(text), text).toEqual(['found', 'missed', text.includes(' f') ? 'missed' : 'found']);
+    for (const text of ['  one\n two ', 'FOUR', 'four five'])
+      expect(await all(text), text).toEqual(['found', 'missed', text.includes(' f') ? 'missed' : 'found']);
     for (const text of ['three', 'six', 'seven']) expect(await all(text), text).toEqual(['missed', 'found', 'found']);
     expect(await all('eight')).toEqual(['missed', 'found', 'missed']);
   });

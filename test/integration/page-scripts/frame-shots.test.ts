@@ -66,7 +66,16 @@ test('showFrame shows a frame in the top left corner of the viewport, and putFra
     const each = document.querySelector('iframe') as Element;
     const style = getComputedStyle(each);
     const names = ['position', 'right', 'box-sizing', 'border-top', 'padding', 'background-color', 'margin', 'display'];
-    const none = ['overflow', 'min-width', 'min-height', 'max-width', 'max-height', 'transform', 'transition', 'animation-name'];
+    const none = [
+      'overflow',
+      'min-width',
+      'min-height',
+      'max-width',
+      'max-height',
+      'transform',
+      'transition',
+      'animation-name',
+    ];
     return {
       computed: [...names, ...none].map((name) => [name, style.getPropertyValue(name)]),
       root: [getComputedStyle(document.documentElement).backgroundColor, getComputedStyle(document.body).opacity],
@@ -74,14 +83,27 @@ test('showFrame shows a frame in the top left corner of the viewport, and putFra
     };
   });
   expect(Object.fromEntries(computed)).toMatchObject({
-    ...{ position: 'fixed', 'box-sizing': 'border-box', 'border-top': '5px solid rgb(0, 128, 0)', padding: '3px' },
-    ...{ 'background-color': 'rgb(0, 0, 255)', margin: '0px', display: 'block', overflow: 'clip' },
-    ...{ 'min-width': '0px', 'min-height': '0px', 'max-width': 'none', 'max-height': 'none', transform: 'none' },
-    ...{ transition: 'none', 'animation-name': 'none' },
+    position: 'fixed',
+    'box-sizing': 'border-box',
+    'border-top': '5px solid rgb(0, 128, 0)',
+    padding: '3px',
+    'background-color': 'rgb(0, 0, 255)',
+    margin: '0px',
+    display: 'block',
+    overflow: 'clip',
+    'min-width': '0px',
+    'min-height': '0px',
+    'max-width': 'none',
+    'max-height': 'none',
+    transform: 'none',
+    transition: 'none',
+    'animation-name': 'none',
   });
   expect([root, isOpen]).toEqual([['rgba(0, 0, 0, 0)', '0'], true]);
   for (const name of ['position', 'top', 'margin', 'display', 'overflow', 'min-width', 'transform'])
-    expect(await page.call((each: string) => document.querySelector('iframe')?.style.getPropertyPriority(each), [name])).toBe('important');
+    expect(
+      await page.call((each: string) => document.querySelector('iframe')?.style.getPropertyPriority(each), [name]),
+    ).toBe('important');
   await page.call(putFrameBack, [0]);
   expect(await looks()).toEqual(before);
   expect(await page.read(() => document.adoptedStyleSheets.length)).toBe(0);

@@ -21,7 +21,9 @@ async function writtenOf(bodies: readonly string[], maxLength = 100_000): Promis
     (all: readonly string[], most: number) =>
       all.map((body) => {
         document.body.innerHTML = body;
-        const writer = writeMarkdown(most, (element) => element.getAttribute(element.localName === 'img' ? 'src' : 'href'));
+        const writer = writeMarkdown(most, (element) =>
+          element.getAttribute(element.localName === 'img' ? 'src' : 'href'),
+        );
         walkPage([writer], Number.POSITIVE_INFINITY);
         return writer.written();
       }),
@@ -135,10 +137,7 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
     '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>c|d</td><td><code>e|f</code></td></tr></tbody></table>g',
     '| a | b |\n| --- | --- |\n| c\\|d | `e\\|f` |\n\ng',
   ],
-  [
-    'x<table><tr><td>a</td></tr><tr><td>b</td><td>c</td></tr></table>',
-    'x\n\n| a | |\n| --- | --- |\n| b | c |',
-  ],
+  ['x<table><tr><td>a</td></tr><tr><td>b</td><td>c</td></tr></table>', 'x\n\n| a | |\n| --- | --- |\n| b | c |'],
   ['<table><tr></tr><tr><td>a</td></tr></table>', '| a |\n| --- |'],
   ['<table><tr><td> a<br>b <p>c</p></td></tr></table>', '| a b c |\n| --- |'],
   ['<table><tr><td><b>a</b></td><td></td></tr></table>', '| **a** |  |\n| --- | --- |'],
@@ -158,6 +157,9 @@ test('writeMarkdown writes blocks, marks, links, code, tables and escapes', asyn
 });
 
 test('writeMarkdown stops when it is full', async () => {
-  const written = await writtenOf(['<p>abcdef</p><p>g</p>', '<code>abcdef</code>', 'ab<p>cd</p>', '<pre>abcdef</pre>x'], 4);
+  const written = await writtenOf(
+    ['<p>abcdef</p><p>g</p>', '<code>abcdef</code>', 'ab<p>cd</p>', '<pre>abcdef</pre>x'],
+    4,
+  );
   expect(written).toEqual(['abcde', '`abcde`', 'ab\n\ncd', '```\nabcde\n```']);
 });

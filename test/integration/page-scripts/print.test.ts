@@ -36,9 +36,17 @@ describe('isInert', () => {
     ['a script that listens', `<script>${listen}</script>`, false],
     ['a canvas with a listener', `<canvas></canvas><script>${listen}; document.currentScript.remove()</script>`, false],
     ['a listener whose script is gone', `<script>${listen}; document.currentScript.remove()</script>`, true],
-    ['a loaded script that is gone', `<script src="/gone.js"></script><script>${listen};
-       for (const script of [...document.scripts]) script.remove()</script>`, false],
-    ['an image of a listener', `<img src="/gone.png"><script>${listen}; document.currentScript.remove()</script>`, true],
+    [
+      'a loaded script that is gone',
+      `<script src="/gone.js"></script><script>${listen};
+       for (const script of [...document.scripts]) script.remove()</script>`,
+      false,
+    ],
+    [
+      'an image of a listener',
+      `<img src="/gone.png"><script>${listen}; document.currentScript.remove()</script>`,
+      true,
+    ],
     ['a handler', '<p onclick="1">text</p>', false],
     ['a style that moves', '<style>p { transition: color 1s }</style>', false],
     ['a style that is rendered in view', '<style>p { content-visibility: auto }</style>', false],
@@ -59,7 +67,9 @@ test('usePaperAskedFor sets margins, size and breaks', async () => {
   const rulesOf = async (...args: Parameters<typeof usePaperAskedFor>) => {
     await page.show('<p>text</p>');
     await page.call(usePaperAskedFor, args);
-    return page.read(() => document.adoptedStyleSheets.map((sheet) => [...sheet.cssRules].map(({ cssText }) => cssText)));
+    return page.read(() =>
+      document.adoptedStyleSheets.map((sheet) => [...sheet.cssRules].map(({ cssText }) => cssText)),
+    );
   };
   const margin = { top: 1, right: 2, bottom: 3, left: 4 };
   const breaks =
@@ -92,13 +102,22 @@ test('readHeadings reads the texts of headings in their order', async () => {
      <div><template shadowrootmode="open"><h2>four</h2></template></div>${[3, 4, 5].map((n) => `<h${n}>${n}</h${n}>`).join('')}
      <svg><g role="heading">x</g></svg>`,
   );
-  expect(await page.call(readHeadings, [], [everyElement])).toEqual(['One two', 'three', '', 'four', '3', '4', '5', '']);
+  expect(await page.call(readHeadings, [], [everyElement])).toEqual([
+    'One two',
+    'three',
+    '',
+    'four',
+    '3',
+    '4',
+    '5',
+    '',
+  ]);
 });
 
 test('keepDrawings makes only canvases of WebGL keep their drawing', async () => {
   await page.show('<canvas></canvas>');
-  const kept = await page.page.evaluate((source) => {
-    (0, eval)(source);
+  await page.page.evaluate(keepDrawings);
+  const kept = await page.page.evaluate(() => {
     const gl = document.createElement('canvas').getContext('webgl', { antialias: false });
     const off = new OffscreenCanvas(1, 1).getContext('webgl');
     const flat = document.createElement('canvas').getContext('2d', { alpha: false });
@@ -107,7 +126,7 @@ test('keepDrawings makes only canvases of WebGL keep their drawing', async () =>
       gl?.getContextAttributes()?.antialias,
       flat?.getContextAttributes().alpha,
     ];
-  }, `(${keepDrawings.toString()})()`);
+  });
   expect(kept).toEqual([true, true, false, false]);
 });
 
@@ -165,8 +184,10 @@ describe('pinViewport', () => {
       '@media all { h5 { color: red; } }',
     ]);
     expect({ media, imported, shadow, adopted }).toEqual({
-      ...{ media: 'not all', imported: ['all', 'sheet'] },
-      ...{ shadow: 'i { height: 48px; }', adopted: 'p { top: 48px; }' },
+      media: 'not all',
+      imported: ['all', 'sheet'],
+      shadow: 'i { height: 48px; }',
+      adopted: 'p { top: 48px; }',
     });
     expect([inline, plain]).toEqual(['height: 240px; width: 10vw;', 'height: 5px']);
   });
@@ -179,7 +200,9 @@ describe('pinViewport', () => {
          #part { position: absolute; top: 0; bottom: 2px } #flow { height: 100% }</style>`,
     );
     const styles = await page.read(() =>
-      [document.documentElement, ...document.querySelectorAll<HTMLElement>('body > div')].map((each) => each.style.cssText),
+      [document.documentElement, ...document.querySelectorAll<HTMLElement>('body > div')].map(
+        (each) => each.style.cssText,
+      ),
     );
     const [root, fixed, share, all, near, part, flow] = styles;
     expect(root).toBe('height: 480px !important;');
