@@ -10,7 +10,7 @@ const others = ['corpus/whole-documents', 'corpus/late-content', 'corpus/documen
 export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'click.ts': ['corpus/clicking', 'integration/capture/option-payloads'],
   'client-code.ts': ['corpus/client-code'],
-  'credentials.ts': ['corpus/credentials'],
+  'credentials.ts': ['unit/renderer/credentials', 'corpus/credentials'],
   'deadline.ts': ['integration/capture/survive', 'corpus/third-parties'],
   'engine.ts': ['integration/capture/survive', 'integration/capture/open', 'corpus/reused-pages'],
   'extract.ts': ['unit/renderer/extract', 'corpus/extracting'],
