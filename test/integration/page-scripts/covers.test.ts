@@ -144,6 +144,13 @@ describe('clearView', () => {
       'above',
       'sticky',
     ]);
+    // A target that its frame clips to nothing is captured with its padding too.
+    await page.show(`<i id="target"></i>${box('fixed', 150, 105, 20, 3, 'position:fixed')}`);
+    await page.read(() => {
+      const target = document.querySelector('#target') as Element;
+      clearView({ document, view: window, target }, () => new DOMRect(100, 100, 100, 0), 10);
+    }, helpers);
+    expect((await page.read(readStyles))['fixed']).toBe(hidden);
   });
 
   test('closes the top layer unless it contains the target, and looks into shadow roots', async () => {
