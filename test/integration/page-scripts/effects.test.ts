@@ -23,7 +23,7 @@ beforeAll(async () => {
 /** Scrolls through a page of 3000 px as a capture does, and holds its effects. Returns their number and rules, by id. */
 async function hold(body: string, onScroll: string, style = '') {
   await page.show(
-    `<div style="height:3000px"></div>${body}
+    `<main style="position:relative;height:3000px;overflow:clip">${body}</main>
      <style>.e { position: absolute; left: 0; width: 20px; height: 20px } ${style}</style>
      <script>const apply = () => { const y = scrollY; ${onScroll} }; document.addEventListener('scroll', apply); apply()</script>`,
   );

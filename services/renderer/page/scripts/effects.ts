@@ -77,16 +77,12 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   const maxElements = 300;
   /** Minimum share of the viewport that scenes must cover together for the page to count as scene-based. */
   const minFilmShare = 0.25;
-  /** For a page that is not drawn. */
-  const frameTimeoutMs = 1000;
   const state = pageState;
   const effects = state.webcaptureEffects;
   if (effects === undefined) return [];
   effects.observer.disconnect();
   delete state.webcaptureEffects;
 
-  // Scripts may not have handled the return to the top of the page.
-  if (effects.fixed.size > 0) for (let frame = 0; frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
   const isTied = [...effects.stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
   const inWindows = effects.fixed.size > 0 ? await holdInWindows(scroller) : new Set<Element>();
   const isFixed = (element: Element) => holderOf(element, 'fixed', scroller) !== undefined;
@@ -233,6 +229,11 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const maxRevisits = 8;
   /** For all positions together. */
   const budget: WaitBudget = { lagMs: 3000, tweenMs: 6000 };
+  /** A page that is not drawn has no frames, and a busy machine draws them late. */
+  const frameTimeoutMs = 1000;
+  // Scripts may not have handled the return to the top of the page.
+  const hasEffects = (pageState.webcaptureEffects?.stations.size ?? 0) > 0;
+  for (let frame = 0; hasEffects && frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
   const page = document.scrollingElement ?? document.documentElement;
   const scroller = pageState.webcaptureScroller?.scrolled ?? page;
   const last = own(scroller).scrollHeight - own(scroller).clientHeight;
