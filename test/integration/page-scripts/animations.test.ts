@@ -27,21 +27,23 @@ const readOpacities = () =>
 
 test('finishAnimations finishes what has an end and is running', async () => {
   await page.show(
-    `<p id="ends">1</p><p id="endless">1</p><p id="paused">1</p><p id="stopped">1</p><p id="scrolled">1</p><p id="changes">1</p>
+    `<p id="ends">1</p><p id="endless">1</p><p id="paused">1</p><p id="stopped">1</p><p id="scrolled">1</p><p id="changes">1</p><p id="backwards">1</p>
      <style>@keyframes fade { from { opacity: 0 } to { opacity: 0.5 } } #ends, #paused { animation: fade 100s both }
-       #endless { animation: fade 100s infinite } #paused { animation-play-state: paused } body { height: 3000px }
+       #endless, #backwards { animation: fade 100s infinite } #paused { animation-play-state: paused } body { height: 3000px }
        #scrolled { animation: fade both linear; animation-timeline: scroll() } #changes { transition: opacity 100s; opacity: 0 }</style>
      <script>
        stopped.animate([{ opacity: 0 }, { opacity: 0.5 }], { duration: 1e5, fill: 'both' }).playbackRate = 0;
      </script>`,
   );
   await page.page.evaluate(() => {
+    const [backwards] = document.querySelector('#backwards')?.getAnimations() ?? [];
+    Object.assign(backwards ?? {}, { playbackRate: -1, currentTime: 160_000 });
     const changing = document.querySelector('#changes') as HTMLElement;
     const before = getComputedStyle(changing).opacity;
     changing.style.opacity = `${1 - Number(before)}`;
   });
   expect(await page.call(finishAnimations, [])).toBe(2);
-  const { ends, endless, paused, stopped, scrolled, changes } = await page.read(readOpacities);
+  const { ends, endless, backwards, paused, stopped, scrolled, changes } = await page.read(readOpacities);
   expect({ ends, paused, stopped, scrolled, changes }).toEqual({
     ends: 0.5,
     paused: 0,
@@ -50,6 +52,7 @@ test('finishAnimations finishes what has an end and is running', async () => {
     changes: 1,
   });
   expect(endless).toBeLessThan(0.1);
+  expect(backwards).toBeGreaterThan(0.1);
   expect(await page.call(finishAnimations, [])).toBe(0);
 });
 

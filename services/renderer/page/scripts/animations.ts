@@ -24,8 +24,7 @@ export function finishAnimations(): number {
   for (const animation of document.getAnimations?.() ?? []) {
     // Scroll-driven animations have no end time.
     if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
-    const end = animation.effect?.getComputedTiming().endTime;
-    if (typeof end !== 'number' || !Number.isFinite(end)) continue;
+    if (!Number.isFinite(animation.effect?.getComputedTiming().endTime)) continue;
     try {
       animation.finish();
       finished += 1;
