@@ -28,7 +28,7 @@ describe('isolateElement', () => {
 
   test('returns the box with the padding, in whole pixels and limited to the page', async () => {
     await page.show(
-      `<b ${at(10.4, 20.6, 30.2, 40.2)}></b><u ${at(0, 1950, 640, 50)}></u><i ${at(-50, 0, 40, 40)}></i><s ${at(0, -50, 40, 40)}></s>
+      `<b ${at(10.4, 20.6, 30.2, 40.2)}></b><u ${at(0, 1950, 640, 50)}></u><i ${at(-40, 0, 40, 40)}></i><s ${at(0, -40, 40, 40)}></s>
        <em ${at(700, 100, 50, 50, 'position:fixed')}></em><q ${at(100, 2100, 50, 50, 'position:fixed')}></q><p hidden>text</p>`,
     );
     expect(await isolate('b')).toEqual({ x: 10, y: 20, width: 31, height: 41 });
