@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { Sequencer } from './test/harness/sequencer.ts';
-import { longTag } from './test/runner/tiers.ts';
+import { longTag, pageScriptTag } from './test/runner/tiers.ts';
 
 /**
  * Groups of projects run one after the other: unit and integration tests; the corpus, whose workers each capture two pages at a
@@ -22,7 +22,10 @@ export default defineConfig({
     environment: './test/harness/environment.ts',
     // With --coverage. Code that runs in pages, and in processes that tests start, does not count.
     coverage: { include: ['services/**/*.ts'], exclude: ['**/node_modules/**'], reporter: ['text-summary', 'html'] },
-    tags: [{ name: longTag, description: 'Tests that only `npm run test:all` runs; CONTRIBUTING has the rule.' }],
+    tags: [
+      { name: longTag, description: 'Tests that only `npm run test:all` runs; CONTRIBUTING has the rule.' },
+      { name: pageScriptTag, description: 'Tests of the long tier that `npm run test:mutation` runs too.' },
+    ],
     // Node runs the sources as it does in production; nothing is mocked that Vite would have to rewrite them for.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { longTag } from '../runner/tiers.ts';
+import { longTag, pageScriptTag } from '../runner/tiers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -10,7 +10,7 @@ export const sandboxAliases = [
 ];
 
 /**
- * The fast tier with the limits of vitest.config.ts and a second attempt: a test that fails on a slow machine would count as a killed
+ * The fast tier and tests of single page scripts, with the limits of vitest.config.ts and a second attempt: a test that fails on a slow machine would count as a killed
  * mutant.
  */
 export const testLimits = {
@@ -18,8 +18,8 @@ export const testLimits = {
   hookTimeout: 300_000,
   expect: { poll: { timeout: 150_000 } },
   retry: 1,
-  tags: [{ name: longTag }],
-  tagsFilter: [`!${longTag}`],
+  tags: [{ name: longTag }, { name: pageScriptTag }],
+  tagsFilter: [`!${longTag} || ${pageScriptTag}`],
 };
 
 /** Environment variable with the comma-separated test files of page.config.ts. */

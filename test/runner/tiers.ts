@@ -4,6 +4,9 @@ import { join } from 'node:path';
 /** The tag of tests that only `npm run test:all` runs; see CONTRIBUTING for the rule. */
 export const longTag = 'long';
 
+/** The tag of tests in the long tier that mutation tests run too, because they call single functions in a page and take seconds. */
+export const pageScriptTag = 'page-script';
+
 /** `npm test` runs `fast`; `npm run test:all` adds `long`. */
 export type Tier = 'fast' | 'long';
 

@@ -24,8 +24,7 @@ export function finishAnimations(): number {
   for (const animation of document.getAnimations?.() ?? []) {
     // Scroll-driven animations have no end time.
     if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
-    const end = animation.effect?.getComputedTiming().endTime;
-    if (typeof end !== 'number' || !Number.isFinite(end)) continue;
+    if (!Number.isFinite(animation.effect?.getComputedTiming().endTime)) continue;
     try {
       animation.finish();
       finished += 1;
@@ -71,7 +70,9 @@ export function showPulsing(): void {
     // Opacity is at most 1.
     if (first === undefined || before >= minShare) continue;
     const { animation, target, currentTime, duration, delay } = first;
-    const begin = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
+    const iteration = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
+    // With a negative delay, an iteration begins before time 0, and there an animation has no effect.
+    const begin = iteration < 0 ? iteration + duration : iteration;
     // Exactly at its end, an iteration is already at the start of the next one.
     const times = Array.from({ length: looks }, (_, look) => begin + ((look + 1) / looks) * duration - 1);
     const opacities = times.map((time) => {

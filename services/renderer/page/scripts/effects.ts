@@ -229,6 +229,11 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const maxRevisits = 8;
   /** For all positions together. */
   const budget: WaitBudget = { lagMs: 3000, tweenMs: 6000 };
+  /** A page that is not drawn has no frames, and a busy machine draws them late. */
+  const frameTimeoutMs = 1000;
+  // Scripts may not have handled the return to the top of the page.
+  const hasEffects = (pageState.webcaptureEffects?.stations.size ?? 0) > 0;
+  for (let frame = 0; hasEffects && frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
   const page = document.scrollingElement ?? document.documentElement;
   const scroller = pageState.webcaptureScroller?.scrolled ?? page;
   const last = own(scroller).scrollHeight - own(scroller).clientHeight;
