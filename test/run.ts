@@ -100,6 +100,7 @@ function slowTools(paths: readonly string[]): readonly string[] {
   return [
     ...(needs('test/kube/') ? ['control-plane', 'kube-controller-manager', 'operator-crds'] : []),
     ...(needs('test/integration/front/link-examples') ? ['php'] : []),
+    ...(needs('test/e2e/tracing') ? ['otelcol'] : []),
   ];
 }
 

@@ -10,6 +10,7 @@ import { php, python } from './languages.ts';
 import { natsCli } from './nats-cli.ts';
 import { natsServer } from './nats-server.ts';
 import { operatorCrds } from './operator-crds.ts';
+import { otelCollector } from './otel-collector.ts';
 import { prometheus } from './prometheus.ts';
 import type { Tool } from './tool.ts';
 
@@ -29,6 +30,7 @@ export const registry: readonly Tool[] = [
   controlPlane,
   controllerManager,
   operatorCrds,
+  otelCollector,
   prometheus,
   faketime,
   python,

@@ -1,27 +1,27 @@
 // @module-tag long
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { type CollectedSpan, collectorSetUpMs, startCollector, type TestCollector } from '../harness/collector.ts';
 import { type Fleet, startFleet } from '../harness/fleet.ts';
 import { serve } from '../harness/static-site.ts';
-import { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from '../harness/trace-receiver.ts';
 import { until } from '../harness/until.ts';
 
 const page = '<title>Traced</title><p>text</p>';
 const secret = 's3cret-of-the-client';
 
-let receiver: TraceReceiver;
+let collector: TestCollector;
 let fleet: Fleet;
 beforeAll(async () => {
-  receiver = await startTraceReceiver();
+  collector = await startCollector();
   const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
   };
   fleet = await startFleet({ tools: inject('tools'), tempFolder: inject('tempFolder') }, { store: 'embedded', env });
-});
+}, collectorSetUpMs);
 afterAll(async () => {
   await fleet?.stop();
-  await receiver?.[Symbol.asyncDispose]();
+  await collector?.[Symbol.asyncDispose]();
 });
 
 /** A trace of a client, which is sampled. */
@@ -37,10 +37,10 @@ const capture = (body: object, headers: Readonly<Record<string, string>> = {}, k
     body: JSON.stringify(body),
   });
 
-const spansOf = (traceId: string) => receiver.spans().filter((span) => span.traceId === traceId);
+const spansOf = (traceId: string) => collector.spans().filter((span) => span.traceId === traceId);
 
 /** Returns the spans of a trace when these names have arrived; each service sends its own every five seconds. */
-const arrived = (traceId: string, ...names: readonly string[]): Promise<readonly ReceivedSpan[]> =>
+const arrived = (traceId: string, ...names: readonly string[]): Promise<readonly CollectedSpan[]> =>
   until(
     `${names.join(', ')} of trace ${traceId}`,
     () => {
@@ -50,7 +50,7 @@ const arrived = (traceId: string, ...names: readonly string[]): Promise<readonly
     { deadlineMs: 60_000, intervalMs: 200 },
   );
 
-function only(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
+function only(spans: readonly CollectedSpan[], name: string): CollectedSpan {
   const [span, ...others] = spans.filter((each) => each.name === name);
   if (span === undefined || others.length > 0) throw new Error(`${others.length + (span ? 1 : 0)} spans ${name}`);
   return span;
@@ -67,7 +67,7 @@ test('a capture is one trace, from the span of the client to the settlement, wit
   const uuid = answer.headers.get('x-capture-uuid');
   const spans = await arrived(traceId, ...front, ...renderer, 'settle result');
 
-  const parentOf = ({ parentSpanId }: ReceivedSpan) => spans.find((span) => span.spanId === parentSpanId)?.name;
+  const parentOf = ({ parentSpanId }: CollectedSpan) => spans.find((span) => span.spanId === parentSpanId)?.name;
   const request = only(spans, 'POST /capture');
   expect(request.parentSpanId).toBe(spanId);
   expect(request.kind).toBe('server');
@@ -79,7 +79,7 @@ test('a capture is one trace, from the span of the client to the settlement, wit
   expect(request.attributes).toEqual({
     'http.request.method': 'POST',
     'http.route': '/capture',
-    'http.response.status_code': 200,
+    'http.response.status_code': '200',
     'webcapture.cache': 'miss',
     'webcapture.capture.id': uuid,
     'webcapture.format': 'png',
@@ -110,8 +110,8 @@ test('a capture is one trace, from the span of the client to the settlement, wit
   }
   expect(steps[0]?.startedAt).toBeGreaterThanOrEqual(job.startedAt - 1);
   expect(steps.at(-1)?.endedAt).toBeLessThanOrEqual(job.endedAt + 1);
-  expect(receiver.text()).not.toContain(secret);
-  expect(receiver.text()).not.toContain(fleet.key);
+  expect(collector.text()).not.toContain(secret);
+  expect(collector.text()).not.toContain(fleet.key);
 
   const lines = (text: string) => text.split('\n').filter((line) => line.includes(`"trace_id":"${traceId}"`));
   expect(lines(fleet.fronts[0]?.logs() ?? '').join('\n')).toContain(`"span_id":"${request.spanId}"`);
@@ -150,9 +150,9 @@ test('a failed capture has the error code at the step that failed', async () => 
   expect(only(spans, 'open').hasFailed).toBe(false);
   expect(only(spans, 'POST /capture').attributes).toMatchObject({
     'error.type': 'NAVIGATION_FAILED',
-    'http.response.status_code': answer.status,
+    'http.response.status_code': String(answer.status),
   });
-  expect(receiver.text()).not.toContain(secret);
+  expect(collector.text()).not.toContain(secret);
 });
 
 test('a job that is delivered again stays in its trace', async () => {
@@ -170,7 +170,7 @@ test('a job that is delivered again stays in its trace', async () => {
   const spans = await arrived(traceId, 'POST /capture', 'process job', 'settle result');
   expect(only(spans, 'process job')).toMatchObject({
     parentSpanId: only(spans, 'send job').spanId,
-    attributes: { 'webcapture.delivery': 2 },
+    attributes: { 'webcapture.delivery': '2' },
   });
 });
 
