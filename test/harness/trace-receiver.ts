@@ -6,7 +6,7 @@ import { bytesIn, type Fields, integerIn, messagesIn, readFields } from './proto
 
 type Attributes = Readonly<Record<string, string | boolean | number | undefined>>;
 
-export interface ReceivedSpan {
+interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
