@@ -36,7 +36,8 @@ describe('the variables', () => {
   });
 
   test.each(Object.entries(ours))('of the %s are variables of that service', (name, variables) => {
-    const known = [...variables.map((variable) => variable.name), 'GOOGLE_APPLICATION_CREDENTIALS'];
+    const ofLibraries = ['GOOGLE_APPLICATION_CREDENTIALS', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+    const known = [...variables.map((variable) => variable.name), ...ofLibraries];
     const set = Object.entries(defaults.services[name]?.environment ?? {});
     expect(set.filter(([variable]) => !known.includes(variable))).toEqual([]);
     // YAML would turn some values, such as off, into other types.
