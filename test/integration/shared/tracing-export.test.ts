@@ -10,7 +10,7 @@ const script = `
   import { withSpan } from '@webcapture/shared/tracing/spans.ts';
   await runService({
     name: 'renderer',
-    readConfig: () => ({ logLevel: 'info', pod: 'pod-1', region: 'us-east' }),
+    readConfig: () => ({ logLevel: 'info', pod: 'pod-1', region: 'us-east', nats: { prefix: '' } }),
     drainMs: () => 20_000,
     start: async (_config, { log }) => {
       await withSpan('work', { attributes: { flag: true, count: 3 } }, async () => log.info('inside'));
