@@ -31,11 +31,11 @@ async function commands(): Promise<readonly string[]> {
 /** Replaces the names and variables that the runbooks use by those of the tested release. */
 const adapted = (line: string, { namespace, pod }: { readonly namespace: string; readonly pod: string }) =>
   line
-    .replaceAll('$REGION', 'us-east')
-    .replaceAll('$POD', pod)
     .replace('-n webcapture', `-n ${namespace}`)
     .replace(':webcapture:', `:${namespace}:`)
-    .replaceAll(/\bwebcapture-(?=nats|front|controller|renderer)/g, `${fullname}-`);
+    .replaceAll(/\bwebcapture-(?=nats|front|controller|renderer)/g, `${fullname}-`)
+    .replaceAll('$REGION', 'us-east')
+    .replaceAll('$POD', pod);
 
 /** Starts a port-forward, and ends it when it has connected to its pod. */
 async function forwards(line: string): Promise<void> {
