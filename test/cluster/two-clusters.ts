@@ -22,7 +22,6 @@ export const region = `engine.${far}`;
 
 export const usersOf = (...regions: readonly string[]) =>
   regions.flatMap((name) => [`renderer-${name}`, `satellite-${name}`]);
-export const hubUsers = ['front', 'controller', `renderer-${near}`];
 
 const password = (user: string) => `p${Buffer.from(user).toString('hex')}`;
 export const secretOf = (name: string, data: Readonly<Record<string, string>>) => ({
@@ -31,8 +30,9 @@ export const secretOf = (name: string, data: Readonly<Record<string, string>>) =
   metadata: { name },
   stringData: data,
 });
-export const passwords = (names: readonly string[]) =>
-  secretOf('webcapture-nats', Object.fromEntries(names.map((name) => [`${name}-password`, password(name)])));
+/** Passwords of users that the documentation does not mention, as keys of a Secret. */
+export const passwordsFor = (users: readonly string[]) =>
+  Object.fromEntries(users.map((user) => [`${user}-password`, password(user)]));
 
 /** The same commands for the cluster of the satellite. */
 class Satellite extends Cluster {
@@ -50,8 +50,8 @@ class Satellite extends Cluster {
 export const satelliteOf = ({ cluster }: Session) => new Satellite(cluster.namespace, cluster.helmPath);
 export const inSatellite = (session: Session): Session => ({ ...session, cluster: satelliteOf(session) });
 
-/** Starts a nats-server with TLS and the accounts of the documented command. */
-export async function startNats({ cluster }: Session): Promise<void> {
+/** Starts a nats-server with TLS and the accounts of the documented command. `passwords`: by user. */
+export async function startNats({ cluster }: Session, passwords: Readonly<Record<string, string>>): Promise<void> {
   const command = fileURLToPath(new URL('../../deploy/chart/nats-users.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [
     command,
@@ -66,7 +66,7 @@ export async function startNats({ cluster }: Session): Promise<void> {
   const values = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { config: { merge: object } };
   const accounts = JSON.stringify(values.config.merge, null, 1).replaceAll(
     /"<< \$(\w+)_PASSWORD >>"/g,
-    (_, name: string) => JSON.stringify(password(name.toLowerCase().replaceAll('_', '-'))),
+    (_, name: string) => JSON.stringify(passwords[name.toLowerCase().replaceAll('_', '-')]),
   );
   const config = [
     'listen: "0.0.0.0:4222"',
@@ -173,9 +173,14 @@ export const joining = (url: string) => ({
     existingSecret: 'webcapture-nats',
     tls: { caSecret: 'webcapture-nats-ca', serverName: 'nats.test' },
   },
-  auth: { acceptNoSecretsKey: true },
   networkPolicy: { natsPort: Number(new URL(url).port) },
   renderRegions: 'always',
+});
+
+export const ofSatellite = (url: string) => ({
+  ...joining(url),
+  role: 'satellite',
+  auth: { existingSecret: 'webcapture-auth' },
 });
 
 /** Runs `helm upgrade --install` with a file of values, since they are nested. */
@@ -232,8 +237,7 @@ export const changeHub = (session: Session, others: Regions) =>
 /** Sets the regions of the satellite. */
 export const changeSatellite = async (session: Session, regions: Regions) =>
   install(satelliteOf(session), session, {
-    ...joining(await linkUrl(session)),
-    role: 'satellite',
+    ...ofSatellite(await linkUrl(session)),
     regions: listed(regions),
   });
 

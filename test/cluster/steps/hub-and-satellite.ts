@@ -1,18 +1,23 @@
 import { join } from 'node:path';
-import { natsCertificates } from '../../harness/nats-certificates.ts';
+import {
+  copySecretsToHub,
+  copySecretsToSatellite,
+  createNatsSecrets,
+  deleteNatsSecrets,
+  natsPasswords,
+} from '../documented-secrets.ts';
+import type { Cluster } from '../cluster.ts';
 import { act, capture, check, makeKey, isUp, until, type Session, type StatusFact, type Step } from '../session.ts';
 import {
   far,
-  hubUsers,
   install,
   joining,
   linkUrl,
   near,
-  passwords,
+  ofSatellite,
   region,
   renamed,
   satelliteOf,
-  secretOf,
   startLink,
   startNats,
   unknown,
@@ -38,29 +43,31 @@ export const untilShown = (session: Session, what: RegExp, deadlineMs = 60_000) 
     deadlineMs,
   );
 
+/** Restricts the pods of the namespace, and installs the CRDs. */
+async function prepare(cluster: Cluster, { chart }: Session): Promise<void> {
+  const restriction = 'pod-security.kubernetes.io/enforce=restricted';
+  await cluster.kubectl(['label', 'namespace', cluster.namespace, restriction]);
+  await cluster.kubectl(['apply', '--server-side', '-f', join(chart, 'crds/renderregions.yaml')]);
+}
+
 export const installHub: Step = {
-  title: `a hub with ${near} and NATS over TLS is installed`,
+  title: `a hub with ${near} and NATS over TLS is installed, with the Secrets of the documented commands`,
   vital: true,
   run: async (session) => {
     const { cluster } = session;
-    for (const each of [cluster, satelliteOf(session)]) {
-      await each.apply({
-        apiVersion: 'v1',
-        kind: 'Namespace',
-        metadata: { name: cluster.namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
-      });
-      await each.apply(secretOf('webcapture-nats-ca', { 'ca.crt': natsCertificates.ca }));
-      await each.kubectl(['apply', '--server-side', '-f', join(session.chart, 'crds/renderregions.yaml')]);
-    }
-    await cluster.apply(passwords(hubUsers));
-    await satelliteOf(session).apply(passwords(usersOf(far, unknown, renamed)));
-    await startNats(session);
+    await createNatsSecrets(session, usersOf(unknown, renamed));
+    await copySecretsToHub(session);
+    await prepare(cluster, session);
+    await startNats(session, await natsPasswords(session));
     await startLink(session);
     await install(cluster, session, {
       ...joining('tls://nats:4222'),
       regions: [{ name: near }],
       otherRegions: [{ name: far, replicas: 1 }],
     });
+    await copySecretsToSatellite(session, usersOf(unknown, renamed));
+    await prepare(satelliteOf(session), session);
+    await deleteNatsSecrets(session);
     await startClient(session);
     await makeKey(session);
     const fact = await capture(session, { html: '<h1>near</h1>', region: near });
@@ -86,10 +93,13 @@ export const joinSatellite: Step = {
   run: async (session) => {
     const url = await linkUrl(session);
     const start = Date.now();
-    await install(satelliteOf(session), session, { ...joining(url), role: 'satellite', regions: [{ name: far }] });
+    await install(satelliteOf(session), session, { ...ofSatellite(url), regions: [{ name: far }] });
     const readyMs = Date.now() - start;
     const said = await untilShown(session, /^operational: 1 of 1 renderers healthy$/, 120_000);
     await untilReason(session, 'Operational');
+    // The css is encrypted with the secrets-key, which was copied.
+    const fact = await capture(session, { html: '<h1>far</h1>', css: 'h1 { color: red }', region: far });
+    check(fact.status === 200 && fact.region === far, JSON.stringify(fact));
     return `ready after ${Math.round(readyMs / 1000)} s; /status shows "${said}"`;
   },
 };

@@ -3,7 +3,7 @@ import {
   far,
   inSatellite,
   install,
-  joining,
+  ofSatellite,
   killNats,
   linkUrl,
   near,
@@ -125,7 +125,7 @@ export const regionSteps: readonly Step[] = [
       const cluster = satelliteOf(session);
       const report: string[] = [];
       const wrong = async (reason: string, values: object, name: string = far) => {
-        const satellite = { ...joining(url), role: 'satellite', regions: [{ name }], ...values };
+        const satellite = { ...ofSatellite(url), regions: [{ name }], ...values };
         await install(cluster, session, satellite, false);
         const { message } = await untilReason(session, reason, 120_000, name);
         const logs = await cluster.kubectl(['logs', '-l', 'app.kubernetes.io/component=controller', '--tail', '200']);
@@ -136,7 +136,7 @@ export const regionSteps: readonly Step[] = [
         secretOf('wrong', Object.fromEntries(usersOf(far).map((user) => [`${user}-password`, 'wrong']))),
       );
       await cluster.apply(secretOf('wrong-ca', { 'ca.crt': natsCertificates.otherCa }));
-      const { nats } = joining(url);
+      const { nats } = ofSatellite(url);
       await wrong('AuthenticationFailed', { nats: { ...nats, existingSecret: 'wrong' } });
       await wrong('CertificateInvalid', { nats: { ...nats, tls: { ...nats.tls, caSecret: 'wrong-ca' } } });
       await wrong('RegionUnknown', {}, unknown);
