@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { Upstream } from '@webcapture/shared/egress/upstream.ts';
 import type { UpstreamProxy } from '@webcapture/shared/egress/upstream-config.ts';
+import { closingAfterEach } from '../../harness/closing.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import {
   routedAddress,
@@ -11,15 +12,7 @@ import {
   upstreamAddress,
 } from '../../harness/upstream-proxies.ts';
 
-const cleanUps: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-async function closing<T extends { close(): Promise<void> }>(started: Promise<T>): Promise<T> {
-  const it = await started;
-  cleanUps.push(() => it.close());
-  return it;
-}
+const closing = closingAfterEach();
 
 const lookup: Lookup = async (name) => [{ address: name.startsWith('inner.') ? '10.0.0.1' : routedAddress, family: 4 }];
 

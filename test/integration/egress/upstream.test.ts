@@ -11,6 +11,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import type { EgressLimits } from '../../../services/renderer/egress/counters.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { closingAfterEach } from '../../harness/closing.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { natsCertificates } from '../../harness/nats-certificates.ts';
 import { timeOf } from '../../harness/time-of.ts';
@@ -26,15 +27,7 @@ import { notationsOf } from './refused-hosts.ts';
 import { publicAddress, startSite } from './sites.ts';
 import { networkError } from './use-sessions.ts';
 
-const cleanUps: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-async function closing<T extends { close(): Promise<void> }>(started: Promise<T>): Promise<T> {
-  const it = await started;
-  cleanUps.push(() => it.close());
-  return it;
-}
+const closing = closingAfterEach();
 
 /** Resolves every name to the address to which only the upstream proxies lead, with some exceptions. */
 const lookup: Lookup = async (name) => {
