@@ -1,4 +1,5 @@
 import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
+import type { Diagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import type { AnswerCheck } from './openapi.ts';
 import { readPdf, type Pdf } from './pdf.ts';
 import { Picture } from './picture.ts';
@@ -127,9 +128,24 @@ export class Api {
     const answer = await this.capture(body, options);
     const data = answer.body?.data;
     if (answer.status !== 200 || answer.body?.success !== true || data === null || data === undefined) {
-      throw new Error(`the capture should have succeeded, not ${answer.status} ${textOf(answer)}`);
+      const why = answer.status < 500 ? '' : await this.#diagnosis(options.key ?? this.key);
+      throw new Error(`the capture should have succeeded, not ${answer.status} ${textOf(answer)}${why}`);
     }
     return data;
+  }
+
+  /** The steps and waits of the last failed capture, for the message of a failed test; empty if they are not known. */
+  async #diagnosis(key: string): Promise<string> {
+    try {
+      const { items } = await this.call<{ items: { uuid: string }[] }>('GET', '/captures?status=failed&limit=1', {
+        key,
+      });
+      const path = `/captures/${items[0]?.uuid}/diagnostics`;
+      const { steps, waits } = await this.call<Pick<Diagnostics, 'steps' | 'waits'>>('GET', path, { key });
+      return `\nsteps: ${JSON.stringify(steps)}\nwaits: ${JSON.stringify(waits)}`;
+    } catch {
+      return '';
+    }
   }
 
   /** Makes a capture that must be refused or fail. */

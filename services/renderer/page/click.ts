@@ -3,6 +3,7 @@ import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { clickTimeoutMs } from '@webcapture/shared/captures/times.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { followMove, hasMoved } from './follow-move.ts';
 import { explainMiss, refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
@@ -10,8 +11,6 @@ import { boxing } from './scripts/boxes.ts';
 import { pointToClick } from './scripts/clicking.ts';
 import { selecting } from './scripts/selecting.ts';
 import { find, inAnyDocument, missedInSilence } from './wait-for.ts';
-
-const callTimeoutMs = 5000;
 
 /**
  * Clicks the elements in order, each as soon as it can be clicked. If a click starts a navigation, waits for the new document. All

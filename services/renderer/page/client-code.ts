@@ -3,13 +3,13 @@ import { scriptTimeoutMs } from '@webcapture/shared/captures/times.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession, Frame } from 'playwright';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { followMove, hasMoved } from './follow-move.ts';
 import type { OpenPage } from './open.ts';
 import { hasPainted } from './scripts/measures.ts';
 import { noteAddedStyle } from './scripts/styles.ts';
 import { inAnyDocument, missedInSilence } from './wait-for.ts';
 
-const callTimeoutMs = 5000;
 /** A page that answers within this time is not in an endless loop. */
 const answerTimeoutMs = 1000;
 /** Maximum length of the error message of a script. */

@@ -1,6 +1,11 @@
 import { DeadlineError, onAbort, untilAborted, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
+/** For a command to the browser, or a call in the page. */
+export const callTimeoutMs = 5000;
+/** For a call whose time-out fails the capture. On a busy machine, large pages need this long for what takes a second on an idle one. */
+export const lastCallTimeoutMs = 15_000;
+
 /**
  * The deadline of a capture, and the events that end it early (cancelled, page crashed, browser lost). Every await of a capture that
  * depends on something external goes through {@link CaptureDeadline.run}.

@@ -2,10 +2,10 @@ import type { Format } from '@webcapture/shared/api/formats.ts';
 import type { FailOn } from '@webcapture/shared/api/page-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Page } from 'playwright';
+import { callTimeoutMs } from './deadline.ts';
 import type { OpenPage } from './open.ts';
 import type { RenderReport } from './report.ts';
 
-const callTimeoutMs = 5000;
 /** Maximum length of an error message of the page. */
 const maxErrorCharacters = 200;
 

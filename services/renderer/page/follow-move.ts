@@ -2,10 +2,9 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { callTimeoutMs } from './deadline.ts';
 import type { OpenPage } from './open.ts';
 import { untilFrames } from './scripts/waits.ts';
-
-const callTimeoutMs = 5000;
 
 /** Returns whether an action on the page has started a navigation. The page reports a navigation within two frames. */
 export async function hasMoved({ world, document }: OpenPage): Promise<boolean> {

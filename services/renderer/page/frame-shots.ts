@@ -1,8 +1,8 @@
+import { callTimeoutMs } from './deadline.ts';
 import type { OpenPage } from './open.ts';
 import { findFrames, putFrameBack, showFrame } from './scripts/frame-shots.ts';
 import { everyElement } from './scripts/tree.ts';
 
-const callTimeoutMs = 5000;
 /** For all frames of a page. One frame takes about 100 ms. */
 const budgetMs = 6000;
 /** Maximum number of viewport heights that are captured of one frame. */

@@ -1,5 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureStrategy } from '@webcapture/shared/api/capture.ts';
+import { callTimeoutMs } from './deadline.ts';
 import type { OpenPage } from './open.ts';
 import { finishAnimations, holdScrollAnimations, watchMotion } from './scripts/animations.ts';
 import { loadEagerly } from './scripts/assets.ts';
@@ -22,7 +23,6 @@ import { step } from './world.ts';
 
 /** Scroll handlers of a page run at these stops. A tall viewport then brings the rest into view. */
 const scrollSteps = 12;
-const callTimeoutMs = 5000;
 /** For a page that is not drawn. */
 const observeTimeoutMs = 150;
 /** For a page that cannot be scrolled because its loading screen still covers it. */

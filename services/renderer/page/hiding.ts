@@ -1,11 +1,10 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { type ParsedSelector, parseSelector } from '@webcapture/shared/api/selector.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
 import { adoptHiding, enforceHiding } from './scripts/hiding.ts';
 import { selecting } from './scripts/selecting.ts';
-
-const callTimeoutMs = 5000;
 
 type Unwanted = Pick<RenderOptions, 'hide' | 'remove'>;
 

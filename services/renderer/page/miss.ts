@@ -2,12 +2,11 @@ import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { callTimeoutMs } from './deadline.ts';
 import type { OpenPage } from './open.ts';
 import { boxing } from './scripts/boxes.ts';
 import { describeSearch, type Search } from './scripts/finding.ts';
 import { selecting } from './scripts/selecting.ts';
-
-const callTimeoutMs = 5000;
 
 /**
  * Describes where a selector matched nothing in time, and names a frame in which it would match.

@@ -5,7 +5,7 @@ import type { Browsers } from '../browser/browsers.ts';
 import { BrowserLostError, type CapturePage, type PageSession } from '../browser/page.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
-import type { CaptureDeadline } from './deadline.ts';
+import { type CaptureDeadline, lastCallTimeoutMs } from './deadline.ts';
 import { PageFrames } from './frames.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
@@ -343,19 +343,18 @@ export async function keepMobileLayout({ world, emulation }: OpenPage): Promise<
 export const asLaidOut = ({ emulation }: OpenPage, options: RenderOptions): RenderOptions =>
   emulation.viewport === options.viewport ? options : { ...options, viewport: emulation.viewport };
 
-const stopTimeoutMs = 3000;
-
 /**
  * Permanently stops the scripts and the loading of a page that is busy or still loading, so that its current state can be drawn. These
  * are among the few commands that reach a page whose main thread is busy.
  *
  * @throws DeadlineError if the page still does not respond
  */
-export async function stopPage({ cdp, deadline }: OpenPage): Promise<void> {
+export async function stopPage({ cdp, deadline, world }: OpenPage): Promise<void> {
+  world.noteStop();
   const stopped = Promise.all([
     cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
     cdp.send('Runtime.terminateExecution'),
     cdp.send('Page.stopLoading'),
   ]);
-  await deadline.run(stopped, stopTimeoutMs, 'stopping the page');
+  await deadline.run(stopped, world.timeoutOf(lastCallTimeoutMs), 'stopping the page');
 }

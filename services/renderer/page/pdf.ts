@@ -4,6 +4,7 @@ import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
 import { maxPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { callTimeoutMs, lastCallTimeoutMs } from './deadline.ts';
 import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
 import { isBlankPdf, makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
@@ -24,7 +25,6 @@ interface Size {
 }
 
 const printTimeoutMs = 60_000;
-const callTimeoutMs = 5000;
 /** Chromium shrinks content that is wider than the paper by at most this factor. */
 const maxShrinking = 1.5;
 /** Extra height of the single page in each printing round, in CSS pixels, until one page holds the whole content. */
@@ -60,7 +60,7 @@ export async function printPdf(
 ): Promise<PrintedPdf & { readonly blank: boolean }> {
   const { locale, timezone, colorScheme } = options;
   if (colorScheme === 'dark') {
-    await open.world.call(keepDarkScheme, [], { timeoutMs: callTimeoutMs, what: 'setting the color scheme' });
+    await open.world.call(keepDarkScheme, [], { timeoutMs: lastCallTimeoutMs, what: 'setting the color scheme' });
   }
   const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
   // Headings are read before printing, because a page may navigate after it was printed.
@@ -71,7 +71,7 @@ export async function printPdf(
 }
 
 function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
-  return world.call(readHeadings, [], { timeoutMs: callTimeoutMs, what: 'reading headings' }, [everyElement]);
+  return world.call(readHeadings, [], { timeoutMs: lastCallTimeoutMs, what: 'reading headings' }, [everyElement]);
 }
 
 /** Measured: to print tables with 54,000 cells, Chromium needs more than 768 MiB. Other elements need less. */
@@ -94,7 +94,7 @@ const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isS
 
 /** Prints on as many sheets as the content needs. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
-  const limit = { timeoutMs: callTimeoutMs, what: 'what is on paper' };
+  const limit = { timeoutMs: lastCallTimeoutMs, what: 'what is on paper' };
   const steps = [
     usingPaper(pdf, false),
     step(keepRevealed),
@@ -175,7 +175,7 @@ function columnOf({ pdf, viewport }: RenderOptions): number {
 /** Prints one page, as wide as the viewport and as tall as the content. */
 async function printWhole(open: OpenPage, options: RenderOptions, fullPage: FullPage): Promise<PrintedPdf> {
   const { pdf, viewport } = options;
-  const limit = { timeoutMs: callTimeoutMs, what: 'measuring' };
+  const limit = { timeoutMs: lastCallTimeoutMs, what: 'measuring' };
   const [, { contentHeight }] = await open.world.callEach([usingPaper(pdf, true), step(measurePage)], limit);
   // A page shorter than the viewport ends where its content ends.
   const flow = fullPage.height > viewport.height ? fullPage.height : Math.max(1, contentHeight);

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { callTimeoutMs } from './deadline.ts';
 import type { PageFrame } from './frames.ts';
 import { followMove } from './follow-move.ts';
 import type { OpenPage } from './open.ts';
@@ -26,7 +27,6 @@ const timerGraceMs = 20;
 const fetchTimeoutMs = 1500;
 /** Time within which a page sends its next request after a response: two frames, and the report of the browser. */
 const nextFetchMs = 40;
-const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 
 /** The result of a wait until a page is ready. */

@@ -1,6 +1,7 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { explainMiss, refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
 import { loadEagerly } from './scripts/assets.ts';
@@ -19,7 +20,6 @@ export type PageRegion = Box;
 
 /** For the element to appear. Clients that expect it later can use `waitFor`. */
 const elementTimeoutMs = 5000;
-const callTimeoutMs = 5000;
 /** From the top of the page to its end. */
 const scrollSteps = 12;
 /** For scrolling to the end of a tall element. */

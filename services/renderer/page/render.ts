@@ -280,7 +280,7 @@ async function takePicture(open: OpenPage, options: RenderOptions, { fullPage, r
     return { ...image, softTimeouts, blank: await isBlank(image, options) };
   };
   const picture = await take();
-  if (!picture.blank || picture.softTimeouts.length > 0 || fullPage?.strategy === 'tiles') return picture;
+  if (!picture.blank || open.world.isStopped || fullPage?.strategy === 'tiles') return picture;
   if (open.deadline.remainingMs < minTimeForSecondLookMs) return picture;
   try {
     const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };

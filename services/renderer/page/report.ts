@@ -1,4 +1,5 @@
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
+import { lastCallTimeoutMs } from './deadline.ts';
 import type { DocumentAnswer } from './main-document.ts';
 import { htmlUrl } from '../html-url.ts';
 import type { OpenPage } from './open.ts';
@@ -12,12 +13,11 @@ export type RenderReport = Omit<CaptureReport, 'timings'> & {
 type PageReport = Pick<RenderReport, 'httpStatus' | 'finalUrl' | 'title' | 'challenge'>;
 
 const maxTitleCharacters = 512;
-const callTimeoutMs = 5000;
 
 /** Returns the facts about the page itself. */
 export async function describePage({ world, document }: OpenPage): Promise<PageReport> {
   const facts = await world.callInAny(readPageFacts, [wallSelector], {
-    timeoutMs: callTimeoutMs,
+    timeoutMs: lastCallTimeoutMs,
     what: 'reading the title',
   });
   const { answer } = document;

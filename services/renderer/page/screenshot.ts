@@ -4,6 +4,7 @@ import type { Resize } from '@webcapture/shared/api/page-options.ts';
 import type { Format } from '@webcapture/shared/api/formats.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { takeFrames } from './frame-shots.ts';
 import type { FullPage } from './full-page.ts';
 import { type OpenPage, stopPage } from './open.ts';
@@ -37,7 +38,6 @@ const maxShotPixels = 40_000_000;
 /** Height of the tiles of a larger picture, in pixels. */
 const maxTileHeight = 8000;
 
-const callTimeoutMs = 5000;
 /** For the screenshot of a page whose scripts were stopped. A screenshot that waited for them completes now; a lost one never does. */
 const shotTimeoutMs = 15_000;
 /** A page that was not drawn within this time waits for a stylesheet that does not load, or is busy with scripts. */

@@ -1,4 +1,5 @@
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { effectsHelpers, holdScrollEffects } from './scripts/effects.ts';
@@ -8,7 +9,6 @@ import { waitForIntersectionObservers } from './scripts/waits.ts';
 import { holdInWindows } from './scripts/windows.ts';
 
 const helpers = [holderOf, visibleShare];
-const callTimeoutMs = 5000;
 /**
  * For elements that scripts move with the scroll position, which are shown in the middle of the viewport: 40 positions of a few frames
  * each.

@@ -2,6 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import type { AddedStyle } from './client-code.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { followMove } from './follow-move.ts';
 import { keepHidden } from './hiding.ts';
 import { throwIfLost } from './navigate.ts';
@@ -14,9 +15,6 @@ import { maxCssHeight } from './size-limits.ts';
 
 /** Maximum number of navigations that are followed while the page settles. */
 const maxMoves = 5;
-
-/** For a response of a page that is being stopped. */
-const stopTimeoutMs = 3000;
 
 /**
  * Settles the page, as {@link settle} does. If the page navigates meanwhile, settles its last document. A page that keeps navigating, or
@@ -46,7 +44,7 @@ async function stopMoving(open: OpenPage, options: RenderOptions, style?: AddedS
   const { cdp, deadline } = open;
   await deadline.run(
     cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    stopTimeoutMs,
+    callTimeoutMs,
     'stopping the scripts',
   );
   await followMove(open, options);
@@ -65,10 +63,10 @@ async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedSt
   await keepHidden(open, options);
   // Asynchronous functions no longer run in such a page, including ours.
   const { height: contentHeight, left } = await world.callInAny(measurePage, [], {
-    timeoutMs: stopTimeoutMs,
+    timeoutMs: callTimeoutMs,
     what: 'measuring',
   });
-  const images = await world.callInAny(countImages, [], { timeoutMs: stopTimeoutMs, what: 'counting images' }, [
+  const images = await world.callInAny(countImages, [], { timeoutMs: callTimeoutMs, what: 'counting images' }, [
     hasSource,
   ]);
   const height = Math.min(contentHeight, maxCssHeight(options.format, options.viewport.deviceScaleFactor));

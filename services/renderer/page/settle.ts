@@ -3,6 +3,7 @@ import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import type { AddedStyle } from './client-code.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { refitHeight, type FullPage, growToWholePage } from './full-page.ts';
 import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
@@ -65,7 +66,6 @@ const contentTimeoutMs = 2500;
 const moreContentTimeoutMs = 3000;
 /** Charts take a second to draw. */
 const canvasTimeoutMs = 1500;
-const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 /** From the top of a page to its end, before it is printed. */
 const paperScrollSteps = 4;

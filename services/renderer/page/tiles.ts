@@ -1,4 +1,5 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { callTimeoutMs } from './deadline.ts';
 import type { OpenPage } from './open.ts';
 import { finishAnimations } from './scripts/animations.ts';
 import { prepareTiles, showTile } from './scripts/tiles.ts';
@@ -9,7 +10,6 @@ export const maxTiles = 120;
 const restMs = 1200;
 /** For animations at all scroll positions together. */
 const restBudgetMs = 8000;
-const callTimeoutMs = 5000;
 
 /** A section of the page, in CSS pixels. */
 export interface Tile {

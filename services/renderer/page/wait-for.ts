@@ -4,13 +4,13 @@ import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { callTimeoutMs } from './deadline.ts';
 import { explainMiss, refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
 import { boxing } from './scripts/boxes.ts';
 import { type Found, untilFound } from './scripts/finding.ts';
 import { selecting } from './scripts/selecting.ts';
 
-const callTimeoutMs = 5000;
 /** Delay before a page that has navigated is called again. */
 const moveDelayMs = 20;
 

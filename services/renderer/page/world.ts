@@ -9,7 +9,7 @@ import {
   evaluate,
   openIsolatedWorld,
 } from '../browser/isolated-world.ts';
-import type { CaptureDeadline } from './deadline.ts';
+import { type CaptureDeadline, lastCallTimeoutMs } from './deadline.ts';
 import { readActivity } from './scripts/activity.ts';
 import { own } from './scripts/own.ts';
 import { waits } from './scripts/waits.ts';
@@ -72,6 +72,7 @@ export class PageWorld {
   readonly #deadline: CaptureDeadline;
   readonly #frameId: string;
   readonly #maxTimeoutMs: number;
+  #isStopped = false;
   #contextId: Promise<number> | undefined;
   #prelude = prelude;
 
@@ -103,6 +104,18 @@ export class PageWorld {
   async disableScripts(): Promise<void> {
     this.#prelude = `${timersOfTasks} ${prelude}`;
     await this.#cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
+  }
+
+  /**
+   * Call when the scripts of the page are stopped for good: asynchronous functions no longer return. If a later call times out, the
+   * capture fails, so all of them wait at least {@link lastCallTimeoutMs}.
+   */
+  noteStop(): void {
+    this.#isStopped = true;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
   }
 
   /** Call when the page has a new document. Later calls run there. */
@@ -164,7 +177,7 @@ export class PageWorld {
         silent: true,
       });
     };
-    await this.#deadline.run(call(), Math.min(timeoutMs, this.#maxTimeoutMs), what);
+    await this.#deadline.run(call(), this.timeoutOf(timeoutMs), what);
   }
 
   /**
@@ -193,7 +206,12 @@ export class PageWorld {
   }
 
   #run(called: string, { timeoutMs, what }: CallLimit, helpers: readonly Helper[]): Promise<unknown> {
-    return this.#deadline.run(this.#evaluate(called, helpers), Math.min(timeoutMs, this.#maxTimeoutMs), what);
+    return this.#deadline.run(this.#evaluate(called, helpers), this.timeoutOf(timeoutMs), what);
+  }
+
+  /** The timeout of a call for which `timeoutMs` is requested. */
+  timeoutOf(timeoutMs: number): number {
+    return Math.min(this.#isStopped ? Math.max(timeoutMs, lastCallTimeoutMs) : timeoutMs, this.#maxTimeoutMs);
   }
 
   async #evaluate(called: string, helpers: readonly Helper[]): Promise<unknown> {

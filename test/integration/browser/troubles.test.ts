@@ -21,6 +21,7 @@ let disk: unknown;
 let engine: TestEngine;
 let site: TestSite;
 let stopBusiest = () => undefined as void;
+let onLoaded = () => undefined as void;
 
 const green = html('<script>document.body.style.background = "#0a0"</script>');
 
@@ -37,6 +38,20 @@ beforeAll(async () => {
     '/stop': (_, response) => {
       stopBusiest();
       response.writeHead(404).end();
+    },
+    // Reports that it has loaded, and stays busy until its process is stopped.
+    '/loads': html(
+      `<script>
+        document.body.style.background = "#0a0";
+        addEventListener("load", () => setTimeout(() => {
+          navigator.sendBeacon("/loaded");
+          for (const end = Date.now() + 3000; Date.now() < end;);
+        }, 0));
+      </script>`,
+    ),
+    '/loaded': (_, response) => {
+      onLoaded();
+      response.writeHead(204).end();
     },
     '/image': (_, response) => void held.push(() => response.writeHead(404).end()),
   });
@@ -151,6 +166,21 @@ describe('a capture ends soon, and the next ones are correct, when', () => {
     expect(limited.map(({ status }) => status)).toContain('fulfilled');
     await expectServing(['again', 'NAVIGATION_FAILED'], 10_000);
   });
+});
+
+test.for(['png', 'pdf'] as const)('a page that gets no processor for ten seconds is captured as %s', async (format) => {
+  const { promise: loaded, resolve } = Promise.withResolvers<void>();
+  onLoaded = resolve;
+  const rendering = engine.render(site.url('/loads'), { format });
+  rendering.catch(() => undefined);
+  await loaded;
+  const pages = (await browserProcesses()).filter(({ command }) => command.includes('--type=renderer'));
+  for (const { pid } of pages) process.kill(pid, 'SIGSTOP');
+  await delay(10_000);
+  for (const { pid } of pages) process.kill(pid, 'SIGCONT');
+  const { bytes, report } = await rendering;
+  expect(report.softTimeouts).toEqual(['settle']);
+  if (format === 'png') await expectGreen(bytes, '640x480');
 });
 
 test('a capture that times out in a hanging browser is retried once in another one', async () => {
