@@ -38,7 +38,8 @@ const headerValue = /^(?:[!-~](?:[\t -~]*[!-~])?)?$/;
 
 /** RFC 6265, section 4.1.1. */
 const cookieName = /^[!#$%&'*+.^_`|~\w-]+$/;
-const cookieValue = /^[!#-+\--:<-[\]-~]*$/;
+/** RFC 6265, section 5.2: browsers keep more than servers should send, for example quotes and spaces. */
+const cookieValue = /^(?! )[^;\p{Cc}\p{Cs}]*(?<! )$/u;
 const cookieDomain = /^\.?[a-z\d](?:[a-z\d.-]*[a-z\d])?$/i;
 
 /** Yields the violated rules of secrets that a schema cannot express. The messages contain no values. */
@@ -108,7 +109,7 @@ function* brokenCookie(cookie: Cookie, path: string, { url }: SecretRequest): Ge
   const { name, value, domain, secure, sameSite } = cookie;
   if (!cookieName.test(name)) yield `${path}.name must be a valid cookie name (RFC 6265)`;
   if (!cookieValue.test(value)) {
-    yield `${path}.value must not contain spaces, quotes, commas, semicolons, backslashes, or characters beyond ASCII: encode them`;
+    yield `${path}.value must not contain semicolons or control characters, or begin or end with a space, because no browser keeps such a cookie`;
   }
   if (cookie.path !== undefined && !/^\/[ -:<-~]*$/.test(cookie.path)) {
     yield `${path}.path must begin with a slash and contain only ASCII characters except semicolons`;

@@ -127,6 +127,9 @@ function describeKind(value: unknown): string {
 /** Maximum length, in UTF-16 units, of strings whose characters are counted: twice that of the longest field. */
 const maxCountedUnits = 4_194_304;
 
+/** What Puppeteer and Playwright name differently, and what the search below would not find. */
+const peerNames: ReadonlyMap<string, string> = new Map([['pdf.format', 'pdf.paper']]);
+
 /**
  * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings have precedence:
  * those with the same letters, those with a typo, and those where one name contains the other; then fields with the same name elsewhere.
@@ -136,6 +139,8 @@ const maxCountedUnits = 4_194_304;
 export function suggestField(root: JsonSchema, parent: readonly string[], unknown: string): string | null {
   const name = plain(unknown);
   if (name === '' || name.length > 40) return null;
+  const ofPeer = peerNames.get([...parent, unknown].join('.'));
+  if (ofPeer !== undefined) return ofPeer;
   const siblings = Object.keys(schemaAt(root, parent)?.properties ?? {});
   const sibling =
     siblings.find((field) => plain(field) === name) ?? closest(siblings, name) ?? siblings.find(isContained(name));

@@ -22,6 +22,7 @@ test.each<[string[], string, string | null]>([
   [['viewport'], 'hieght', 'viewport.height'],
   [['viewport'], 'quality', 'quality'],
   [['pdf', 'margin'], 'Top', 'pdf.margin.top'],
+  [['pdf'], 'format', 'pdf.paper'],
   [['responseCache'], 'enable', 'responseCache.enabled'],
   [[], 'q', null],
   [[], 'x', 'clip.x'],
