@@ -38,7 +38,8 @@ function listMoving(maxItems: number, maxLength: number): Moving {
   // An image has no `currentSrc` while it loads.
   const sourceOf = (image: HTMLImageElement) => {
     const { srcset = image.srcset } = image.closest('picture')?.querySelector('source') ?? {};
-    return image.currentSrc || image.src || (srcset.trim().split(/[\s,]/, 1)[0] ?? '');
+    const [candidate = ''] = srcset.trim().split(/[\s,]/, 1);
+    return image.currentSrc || image.src || (URL.parse(candidate, document.baseURI)?.href ?? candidate);
   };
   const running = document.getAnimations().filter(({ playState }) => playState === 'running');
   return {

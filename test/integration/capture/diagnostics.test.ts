@@ -27,8 +27,24 @@ beforeAll(async () => {
         throw new TypeError('the chart has no data');
       }));
     </script>`),
-    '/hanging-images': html(`<img src="/hang.json?src"><img srcset="/hang.json?srcset 1x">
+    '/hanging-images': html(`<img src="/hang.json?token=abc-token"><img srcset="/hang.json?token=abc-token&srcset 1x">
       <picture><source srcset="/hang.json?source 1x"><img></picture>`),
+    '/moving': html(
+      `<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="><div id="spinner" class="big"></div><div class="ended"></div>
+      <p id="fade">text</p><p id="moved">text</p><script>
+        moved.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 60_000, id: 'by script' });
+        fade.getBoundingClientRect();
+        fade.style.opacity = 0.5;
+      </script>`,
+      `<style>
+        @font-face { font-family: Hanging; src: url(/hang.json?font) }
+        @font-face { font-family: Unused; src: url(/hang.json?unused) }
+        @keyframes turn { to { rotate: 1turn } }
+        #spinner { animation: turn 60s infinite }
+        .ended { animation: turn 1ms forwards }
+        #fade { font-family: Hanging; transition: opacity 60s }
+      </style>`,
+    ),
     '/missing-selector': html('<h1 style="background: red; height: 300px">There is no chart</h1>'),
     '/busy': html('<h1>text</h1><script>setTimeout(() => { for (;;); }, 50)</script>'),
     '/telling': html(`<p>text<script>
@@ -39,12 +55,34 @@ beforeAll(async () => {
     <script src="http://${listedHosts.ads}/tag/js/gpt.js"></script>
     <img src="http://10.0.0.1/private.png">`),
     '/echo': 'echo',
+    '/logging': html(`<script type="module">
+      for (let index = 0; index < 205; index += 1) console.log('message', index);
+      await fetch('/missing.json');
+      setTimeout(() => { throw 'no error object'; });
+      setTimeout(() => {
+        eval("console.info('evaluated', NaN)");
+        document.body.id = 'done';
+      }, 1);
+    </script>`),
+    '/many': html(`<script type="module">
+      await fetch('/missing.json?first');
+      fetch('/hang.json?second');
+      const aborted = new AbortController();
+      fetch('/hang.json?third', { signal: aborted.signal }).catch(() => undefined);
+      await Promise.all(Array.from({ length: 205 }, (_, index) => fetch('/echo?' + index)));
+      aborted.abort();
+      setTimeout(() => { document.body.id = 'done'; });
+    </script>`),
+    '/refused-images': html(
+      Array.from({ length: 103 }, (_, index) => `<img src="http://10.0.0.1/${index}.png?token=abc-token">`).join(''),
+    ),
   });
 });
 afterAll(() => site.close());
 
+/** @param path of the site, or an absolute address */
 async function failed(path: string, options: ShotOptions): Promise<StoredDiagnostics> {
-  const thrown: unknown = await engine.render(site.url(path), options).then(
+  const thrown: unknown = await engine.render(path.startsWith('/') ? site.url(path) : path, options).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -63,14 +101,81 @@ test('a hanging request is listed without an end, with the wait that failed', as
     url: site.url('/hang.json?token=[redacted]'),
     type: 'fetch',
     status: null,
+    waitMs: null,
     durationMs: null,
   });
+  expect(diagnostics.pageUrl).toBe(site.url('/hanging'));
+});
+
+test('the last 200 messages of scripts and of the browser are listed in the order of their time', async () => {
+  const waitFor = { selector: '#done', state: 'attached', timeout: 20_000, required: true } as const;
+  const { diagnostics } = await engine.render(site.url('/logging'), { diagnostics: true, waitFor });
+  const messages = diagnostics?.diagnostics.console ?? [];
+  expect(messages).toHaveLength(200);
+  expect(messages.slice(-4)).toMatchObject([
+    { level: 'log', text: 'message 204', url: site.url('/logging') },
+    { level: 'error', text: expect.stringContaining('404') as string, url: site.url('/missing.json'), line: null },
+    { level: 'exception', text: 'Uncaught no error object' },
+    { level: 'info', text: 'evaluated NaN', url: null },
+  ]);
+});
+
+test('of many requests, those that failed or did not end are listed, then the slowest, in the order of their start', async () => {
+  const waitFor = { selector: '#done', state: 'attached', timeout: 20_000, required: true } as const;
+  const { diagnostics } = await engine.render(site.url('/many'), { diagnostics: true, waitFor });
+  const { requests = [], requestCount } = diagnostics?.diagnostics ?? {};
+  expect([requests.length, requestCount]).toEqual([200, 209]);
+  const find = (part: string) => requests.find(({ url }) => url.endsWith(part));
+  expect(find('?first')).toMatchObject({ status: 404, error: null, waitMs: expect.any(Number) });
+  expect(find('?second')).toMatchObject({ status: null, error: null, durationMs: null });
+  expect(find('?third')).toMatchObject({ status: null, error: 'net::ERR_ABORTED', durationMs: expect.any(Number) });
+  const starts = requests.map(({ startMs }) => startMs);
+  expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+});
+
+test('addresses that the egress policy refuses are listed up to the limit, without secrets', async () => {
+  const { diagnostics } = await engine.render(site.url('/refused-images'), { diagnostics: true });
+  const blocked = diagnostics?.diagnostics.blocked ?? [];
+  expect(blocked).toHaveLength(100);
+  expect(blocked[0]?.url).toBe('http://10.0.0.1/0.png?token=[redacted]');
+});
+
+test('a page that keeps the browser busy is stopped and read', { tags: 'long' }, async () => {
+  const waitFor = { selector: '#nothing', state: 'attached', timeout: 300, required: true } as const;
+  const { diagnostics, picture } = await failed('/busy', { waitFor });
+  expect(diagnostics.moving?.readyState).toBe('complete');
+  expect(picture).toEqual(expect.any(String));
+});
+
+test.each([
+  ['that does not answer', () => site.url('/hang.json')],
+  ['that cannot be reached', () => 'https://10.0.0.1/'],
+])('of a page %s, there is nothing to read', async (_, url) => {
+  const { diagnostics, picture } = await failed(url(), { timeout: 1000 });
+  expect(diagnostics).toMatchObject({ moving: null, console: [], picture: null });
+  expect(picture).toBeUndefined();
 });
 
 test('hanging images are listed by their src, srcset or source', async () => {
   const waitFor = { selector: '#nothing', state: 'attached', timeout: 300, required: true } as const;
   const { diagnostics } = await failed('/hanging-images', { waitFor, waitUntil: 'domcontentloaded' });
-  expect(diagnostics.moving?.images).toEqual([site.url('/hang.json?src'), '/hang.json?srcset', '/hang.json?source']);
+  expect(diagnostics.moving?.images).toEqual(
+    ['token=[redacted]', 'token=[redacted]&srcset=', 'source'].map((query) => site.url(`/hang.json?${query}`)),
+  );
+});
+
+test('what is still loading or running is listed', async () => {
+  const waitFor = { selector: '#nothing', state: 'attached', timeout: 300, required: true } as const;
+  const { diagnostics } = await failed('/moving', { waitFor, waitUntil: 'domcontentloaded' });
+  expect(diagnostics.moving).toMatchObject({
+    images: [],
+    fonts: ['Hanging'],
+    animations: [
+      { name: 'opacity', element: 'p#fade' },
+      { name: 'turn', element: 'div#spinner.big' },
+      { name: 'by script', element: 'p#moved' },
+    ],
+  });
 });
 
 test('a script error, earlier console messages and a missing resource are listed', async () => {
