@@ -10,6 +10,7 @@
 //   --secret <name>        the Secret with the passwords, in the namespace of NATS; its keys are in the README of the chart
 // The configuration file reads the passwords from variables.
 import { parseArgs } from 'node:util';
+import { isNamePrefix, namePrefixRule } from '@webcapture/shared/nats/name-prefix.ts';
 import { isRegion, regions as allRegions } from '@webcapture/shared/runtime/regions.ts';
 import { accountsOf, mainAccount, nameOf, type NatsUser } from '../local/nats-users.ts';
 
@@ -30,7 +31,7 @@ if (regions.length === 0 || unknown !== undefined) {
   const problem = unknown === undefined ? 'Name the regions of the fleet.' : `There is no region ${unknown}.`;
   fail(`${problem} Regions: ${allRegions.join(', ')}`);
 }
-if (!/^[A-Za-z0-9_-]{0,32}$/.test(values.prefix)) fail('--prefix must be 1 to 32 letters, digits, "-" or "_".');
+if (!isNamePrefix(values.prefix)) fail(`--prefix must be ${namePrefixRule}.`);
 if (!['chart', 'conf', 'nsc'].includes(values.format)) fail('--format must be chart, conf or nsc.');
 
 const seconds = values.second.map((option) => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { beforeNames } from '@webcapture/shared/nats/name-prefix.ts';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backup' | 'operator';
@@ -82,10 +83,8 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
 });
 
 /** Returns the name of a user, and of its account if it has a separate one. */
-export const nameOf = (service: string, region?: Region, prefix?: string) =>
-  withHyphen(prefix) + (region === undefined ? service : `${service}-${region}`);
-
-const withHyphen = (prefix = '') => (prefix === '' ? '' : `${prefix}-`);
+export const nameOf = (service: string, region?: Region, prefix = '') =>
+  beforeNames(prefix) + (region === undefined ? service : `${service}-${region}`);
 
 interface User extends NatsLogin {
   /** If undefined, the user may use all subjects of the account. */
@@ -186,8 +185,11 @@ function granted(
 }
 
 /** Fills in the names in a subject of the list of permissions. */
-export function subjectFor(subject: string, { region = '', prefix }: { region?: string; prefix?: string }): string {
-  return subject.replaceAll('{region}', region).replaceAll('{prefix}', withHyphen(prefix));
+export function subjectFor(
+  subject: string,
+  { region = '', prefix = '' }: { region?: string; prefix?: string },
+): string {
+  return subject.replaceAll('{region}', region).replaceAll('{prefix}', beforeNames(prefix));
 }
 
 function inDomain(subject: string, domain: string | undefined): string {

@@ -1,3 +1,4 @@
+import { beforeNames } from './name-prefix.ts';
 import { regions as allRegions, type Region } from '../runtime/regions.ts';
 
 /** Queues of a region: captures with a waiting client, and background captures. */
@@ -27,7 +28,7 @@ let namePrefix = '';
  * this is called once, before the first name is used.
  */
 export function setNamePrefix(prefix: string): void {
-  namePrefix = prefix === '' ? '' : `${prefix}-`;
+  namePrefix = beforeNames(prefix);
   const names = Object.entries(streamLabels).map(([stream, label]) => [
     stream,
     label.startsWith('KV_') ? bucketStream(label.slice('KV_'.length)) : prefixed(label),

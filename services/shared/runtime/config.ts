@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { isNamePrefix, namePrefixRule } from '../nats/name-prefix.ts';
 import { type CaBundle, caBundleVariable, readCaBundle } from './ca-bundle.ts';
 import { LoginFileError, type NatsLoginFiles, readLogin } from '../nats/login-files.ts';
 import type { EnvReader } from './env.ts';
@@ -108,8 +109,8 @@ export const commonVariables = {
     default: '',
     defaultText: 'none',
     parse: (prefix) => {
-      if (/^[A-Za-z0-9_-]{0,32}$/.test(prefix)) return prefix;
-      throw new Error('must be 1 to 32 letters, digits, "-" or "_"');
+      if (isNamePrefix(prefix)) return prefix;
+      throw new Error(`must be ${namePrefixRule}`);
     },
     meaning:
       'Prefix of the names of all streams, buckets and subjects. Installations with different prefixes can share a NATS account. Set it to the same value on all services, and never change it: an installation with another prefix is another one. See [Two installations in one account](networks.md#two-installations-in-one-account).',
