@@ -21,7 +21,6 @@ interface RemoteValue {
   readonly type: string;
   /** The value of a primitive. */
   readonly value?: string | number | boolean | null;
-  readonly unserializableValue?: string;
   readonly description?: string;
 }
 
@@ -71,8 +70,8 @@ export async function readConsole(
   }));
 }
 
-const shownValue = ({ type, value, unserializableValue, description }: RemoteValue) =>
-  String(value === undefined ? (unserializableValue ?? description ?? type) : value);
+const shownValue = ({ type, value, description }: RemoteValue) =>
+  String(value === undefined ? (description ?? type) : value);
 
 const shownError = (summary: string, exception: RemoteValue | undefined) =>
   exception === undefined ? summary : `${summary} ${shownValue(exception)}`;

@@ -61,10 +61,11 @@ beforeAll(async () => {
       await fetch('/missing.json');
       setTimeout(() => { throw 'no error object'; });
       setTimeout(() => {
-        eval("console.info('evaluated', NaN)");
+        eval("console.info('evaluated', NaN, -0, 10n)");
         document.body.id = 'done';
       }, 1);
     </script>`),
+    '/leading': html('<script>location.href = "https://10.0.0.1/"</script>'),
     '/many': html(`<script type="module">
       await fetch('/echo');
       await fetch('/missing.json?first');
@@ -118,7 +119,7 @@ test('the last 200 messages of scripts and of the browser are listed in the orde
     { level: 'log', text: 'message 204', url: site.url('/logging') },
     { level: 'error', text: expect.stringContaining('404') as string, url: site.url('/missing.json'), line: null },
     { level: 'exception', text: 'Uncaught no error object' },
-    { level: 'info', text: 'evaluated NaN', url: null },
+    { level: 'info', text: 'evaluated NaN -0 10n', url: null },
   ]);
 });
 
@@ -152,6 +153,7 @@ test('a page that keeps the browser busy is stopped and read', { tags: 'long' },
 test.each([
   ['that does not answer', () => site.url('/hang.json')],
   ['that cannot be reached', () => 'https://10.0.0.1/'],
+  ['that leads to one that cannot be reached', () => '/leading'],
 ])('of a page %s, there is nothing to read', async (_, url) => {
   const { diagnostics, picture } = await failed(url(), { timeout: 1000 });
   expect(diagnostics).toMatchObject({ moving: null, console: [], picture: null });

@@ -89,6 +89,7 @@ describe('a satellite', () => {
       'WebcaptureCapturesFail',
       'WebcaptureBrowserDown',
       'WebcaptureApiServerUnreachable',
+      'WebcaptureUpstreamProxyFails',
       'WebcaptureSatelliteCutOff',
       'WebcaptureFleetConfigDiffers',
     ]);

@@ -236,6 +236,17 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { 'webcapture_kubernetes_informer_age_seconds{pod="p",resource="pods"}': '290x20' },
   },
   {
+    alert: 'WebcaptureUpstreamProxyFails',
+    fires: { 'webcapture_upstream_proxy_failures_total{pod="p",reason="authentication"}': '0+3x20' },
+    labels: { pod: 'p', reason: 'authentication' },
+    summary: 'The upstream proxy of p fails: authentication',
+    // Single failures, and targets that the proxy refuses.
+    quiet: {
+      'webcapture_upstream_proxy_failures_total{pod="p",reason="unreachable"}': '0+1x20',
+      'webcapture_upstream_proxy_failures_total{pod="p",reason="refused"}': '0+30x20',
+    },
+  },
+  {
     alert: 'WebcaptureNatsVolumeNearlyFull',
     fires: {
       [volume('available', 'data-wc-webcapture-nats-0')]: '20x20',
