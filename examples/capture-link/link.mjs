@@ -22,5 +22,11 @@ const encode = (text) =>
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 const [base, key, ...texts] = process.argv.slice(2);
+if (texts.length === 0 || !process.env.SECRET) {
+  console.error(
+    'Usage: SECRET=<signing secret> node link.mjs <address of the service> <key id> url=<page> [<option>=<value> ...]',
+  );
+  process.exit(2);
+}
 const options = texts.map((text) => [text.split('=', 1)[0], text.slice(text.indexOf('=') + 1)]);
 process.stdout.write(`${captureLink(base, key, process.env.SECRET, options)}\n`);

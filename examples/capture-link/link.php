@@ -16,6 +16,10 @@ function capture_link(string $base, string $key, string $secret, array $options)
     return "$base/capture?$query&signature=$signature";
 }
 
+if ($argc < 4 || !getenv('SECRET')) {
+    fwrite(STDERR, "Usage: SECRET=<signing secret> php link.php <address of the service> <key id> url=<page> [<option>=<value> ...]\n");
+    exit(2);
+}
 [, $base, $key] = $argv;
 $options = array_map(fn ($text) => explode('=', $text, 2), array_slice($argv, 3));
 echo capture_link($base, $key, getenv('SECRET'), $options), "\n";

@@ -19,6 +19,8 @@ def capture_link(base, key, secret, options):
     return f"{base}/capture?{query}&signature={signature}"
 
 
+if len(sys.argv) < 4 or not os.environ.get("SECRET"):
+    sys.exit("Usage: SECRET=<signing secret> python3 link.py <address of the service> <key id> url=<page> [<option>=<value> ...]")
 base, key, *texts = sys.argv[1:]
 options = [tuple(text.split("=", 1)) for text in texts]
 print(capture_link(base, key, os.environ["SECRET"], options))

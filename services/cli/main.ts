@@ -5,6 +5,7 @@ import { CommanderError } from 'commander';
 import type { Context } from './context.ts';
 import { CliError, errorLine, exitCodes, toCliError } from './errors.ts';
 import { createProgram } from './program.ts';
+import { suggestFlags } from './suggest-flags.ts';
 import { plainText } from './text.ts';
 
 const stop = new AbortController();
@@ -32,8 +33,9 @@ const context: Context = {
   },
 };
 
+const program = createProgram(context);
 try {
-  await createProgram(context).parseAsync(process.argv);
+  await program.parseAsync(process.argv);
 } catch (thrown) {
   fail(thrown);
 }
@@ -50,6 +52,6 @@ function fail(thrown: unknown): void {
   process.exitCode = exitCodes.usage;
   // commander has printed the help, because the command is missing.
   if (thrown.code === 'commander.help') return;
-  const message = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  const message = `${thrown.message.replace(/^error: /, '').replaceAll('\n', ' ')}${suggestFlags(thrown.message, program)}`;
   process.stderr.write(`webcapture: ${plainText(message)}\nRun the command with --help to see its usage.\n`);
 }

@@ -9,7 +9,7 @@ import { loginCommand } from './login.ts';
 import type { Context } from './context.ts';
 import { capturesCommand } from './manage/captures.ts';
 import { keysCommand } from './manage/keys.ts';
-import { statusCommand, usageCommand } from './manage/service.ts';
+import { devicesCommand, statusCommand, usageCommand } from './manage/service.ts';
 import packageJson from './package.json' with { type: 'json' };
 
 const afterHelp = `
@@ -36,6 +36,7 @@ export function createProgram(context: Context): Command {
     keysCommand(context),
     usageCommand(context),
     statusCommand(context),
+    devicesCommand(context),
     mcpCommand(context),
     loginCommand(context),
     completionCommand(context, program),

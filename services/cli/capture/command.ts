@@ -53,6 +53,9 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
   }
   if (flags.output !== undefined) await checkOutput(terminal, flags.output);
   const format = chooseFormat(flags.output, options['format'] as Format | undefined);
+  if (flags.output === '-' && options['extract'] !== undefined && flags.json !== true) {
+    throw new CliError('usage', '--extract and -o - would both write to standard output. Write the file to a path.');
+  }
   const source = await readSource(context, text);
   const problems = findProblems({ ...source }, () => 'The source');
   if (problems.length > 0) throw new CliError('usage', `${problems.join('; ')}.`);
@@ -63,9 +66,22 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
   const result = flags.output === undefined ? answer : await completed(context, client, answer);
   if (flags.output !== undefined) await saveFile(context, client, result, flags.output);
 
+  const extracted = 'extracted' in result ? result.extracted : undefined;
   if (flags.json === true) terminal.stdout.write(json(result));
+  else if (extracted) terminal.stdout.write(partsOf(extracted, terminal.stdout.isTTY === true));
   else if (flags.output === undefined) terminal.stdout.write(`${plainText(result.fileUrl)}\n`);
   if (flags.output !== '-' && flags.json !== true) terminal.stderr.write(describe(result, flags.output));
+}
+
+/**
+ * Returns the extracted parts for standard output: one text as it is, otherwise JSON. A text of the page is made safe for a terminal, and unchanged
+ * for files and programs.
+ */
+function partsOf({ truncated = [], ...parts }: NonNullable<CaptureResult['extracted']>, isTerminal: boolean): string {
+  const [first, ...more] = Object.values(parts);
+  if (typeof first !== 'string' || more.length > 0)
+    return json({ ...parts, ...(truncated.length > 0 && { truncated }) });
+  return `${isTerminal ? plainText(first) : first}\n`;
 }
 
 const formatsByExtension: Readonly<Record<string, Format>> = {

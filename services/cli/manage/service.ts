@@ -34,6 +34,26 @@ export function usageCommand(context: Context): Command {
 
 const bytes = (used: number, max: number | null) => (max === null ? `${used} bytes` : `${used} of ${max} bytes`);
 
+export function devicesCommand(context: Context): Command {
+  const command = new Command('devices')
+    .description('List the devices that --device accepts, with their viewports and scales.')
+    .option('--json', 'print JSON')
+    .action(async (flags: ConnectionFlags & { json?: boolean }) => {
+      const { client } = await connect(context, flags, { needsKey: false });
+      const devices = await client.listDevices(context);
+      const rows = devices.map(({ name, viewport, isMobile }) => [
+        name,
+        `${viewport.width} × ${viewport.height}`,
+        viewport.deviceScaleFactor,
+        isMobile ? 'mobile' : 'desktop',
+      ]);
+      const { stdout } = context.terminal;
+      const header = ['DEVICE', 'VIEWPORT', 'SCALE', 'KIND'];
+      stdout.write(flags.json === true ? json(devices) : table(header, rows, stdout.columns));
+    });
+  return addConnectionFlags(command);
+}
+
 interface StatusFlags extends ConnectionFlags {
   readonly watch?: boolean;
   readonly interval: number;

@@ -59,6 +59,20 @@ describe('capture', () => {
     expect(lastJob().source).toMatchObject({ html: 'only text' });
   });
 
+  test('prints the extracted parts: one text as it is, several parts as JSON', async () => {
+    const { renderer } = cli().front;
+    const text = 'Grüße\n\u001b[31m';
+    renderer.extracted = { text };
+    const one = await run(['capture', page, '--extract', 'text', '-o', 'text.png']);
+    expect([one.code, one.stdout.toString()]).toEqual([0, `${text}\n`]);
+    renderer.extracted = { text, links: [] };
+    const two = await run(['capture', page, '--extract', 'text', '--extract', 'links']);
+    expect(JSON.parse(two.stdout.toString())).toEqual(renderer.extracted);
+    const both = await run(['capture', page, '--extract', 'text', '-o', '-']);
+    expect([both.code, both.stdout.length]).toEqual([2, 0]);
+    expect(both.stderr).toContain('--extract and -o - would both write to standard output');
+  });
+
   test('waits for a background capture if its file is needed', async () => {
     expect(await run(['capture', page, '--background', '-o', 'later.png'])).toMatchObject({ code: 0 });
     expect(await readFile(join(cli().folder, 'later.png'))).toEqual(cli().front.renderer.fileOf(lastJob()));
@@ -86,6 +100,12 @@ describe('capture', () => {
 describe('an error has an exit code for its kind, and a message', () => {
   test.each<[name: string, args: string[], code: number, message: RegExp]>([
     ['unknown flag', ['capture', page, '--qualty', '1'], 2, /unknown option '--qualty' \(Did you mean --quality\?\)/],
+    [
+      'short flag',
+      ['capture', page, '--width=800'],
+      2,
+      /unknown option '--width=800' \(Did you mean .*--viewport-width\?\)/,
+    ],
     [
       'wrong values',
       ['capture', page, '--quality', '0', '--delay', 'x'],
@@ -274,6 +294,14 @@ describe('an account can', () => {
     expect((await run(['keys', 'revoke', next.id])).stdout.toString()).toBe(`Revoked ${next.id}.\n`);
     expect((await run(['keys', 'list'])).stdout.toString()).toMatch(new RegExp(`${next.id} +revoked +read .*for CI`));
   });
+});
+
+test('devices lists what --device accepts', async () => {
+  const list = (await run(['devices'])).stdout.toString();
+  expect(list).toMatch(/^DEVICE +VIEWPORT +SCALE +KIND\n/);
+  expect(list).toMatch(/^iPhone 15 +393 × 659 +3 +mobile$/m);
+  const devices = JSON.parse((await run(['devices', '--json'])).stdout.toString()) as unknown[];
+  expect(devices).toContainEqual(expect.objectContaining({ name: 'iPhone 15' }));
 });
 
 test('the shell completes commands, flags and values', async () => {

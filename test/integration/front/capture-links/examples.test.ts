@@ -52,6 +52,17 @@ describe.each([
     expect(link.get('signature')).toBe(signature);
   });
 
+  test.each([
+    ['arguments', [], { SECRET: secret }],
+    ['the secret', [base, 'the-key', 'url=https://example.com'], {}],
+  ])('without %s, says how to use it', async (_, args, env) => {
+    const running = promisify(execFile)(program, [folder + file, ...args], {
+      env: { PATH: process.env['PATH'], ...env },
+      timeout: 60_000,
+    });
+    await expect(running).rejects.toMatchObject({ stdout: '', stderr: expect.stringMatching(/^Usage: SECRET=/) });
+  });
+
   test('makes a link expire after a week by default', async () => {
     const link = await linkOf(program, file, [['url', 'https://example.com/?a=b']]);
     expect(link.get('url')).toBe('https://example.com/?a=b');
