@@ -50,6 +50,11 @@ describe('accounts', () => {
     const allowed = await admin(`/accounts/${account.id}`, { method: 'PATCH', body: { allowIgnoreTlsErrors: true } });
     const withPermission = { ...changed, isolation: 'account', allowIgnoreTlsErrors: true };
     expect(dataOf<AccountView>(allowed)).toEqual(withPermission);
+    const withdrawn = await admin(`/accounts/${account.id}`, {
+      method: 'PATCH',
+      body: { allowIgnoreTlsErrors: false },
+    });
+    expect(dataOf<AccountView>(withdrawn)).toEqual({ ...withPermission, allowIgnoreTlsErrors: false });
     const refused = await isolate('process');
     expect(codeOf(refused)).toEqual([400, 'VALIDATION_ERROR']);
     expect(refused.body.error?.message).toMatch(/isolation.*context.*browser/);
