@@ -30,6 +30,7 @@ function answer(request: Http2ServerRequest, response: Http2ServerResponse): voi
     ],
     '/frame': ['text/html', html(image('/framed'))],
     '/framed': ['image/svg+xml', picture.replace('#0f0', '#00f')],
+    '/moved': ['text/html', html(`<script>location = '${url('other.test')}'</script>`)],
     '/work': [
       'text/html',
       html(`<script>new Worker('/worker.js').onmessage = () => (document.body.innerHTML = '<p>done</p>')</script>`),
@@ -57,21 +58,23 @@ const ignoring = { ignoreTlsErrors: true };
 const refused = { code: 'NAVIGATION_FAILED', message: expect.stringMatching(/^The TLS certificate of /) };
 
 describe.each([false, true])('with antiBot %s', (antiBot) => {
-  test('a page, its images, frames and workers of servers with invalid certificates are captured', async () => {
+  test('a page, its images, frames, workers and next documents of servers with invalid certificates are captured', async () => {
     const options = { ...ignoring, antiBot };
     const { picture: page } = await engine.shoot(url('page.test', '/page'), options);
     expect(page.at(50, 50)).toBe('#00ff00');
     expect(page.at(50, 150)).toBe('#0000ff');
     const { picture: old } = await engine.shoot(url('expired.test', '/', expired.port), options);
     expect(old.at(50, 50)).toBe('#ff0000');
+    const { picture: moved } = await engine.shoot(url('page.test', '/moved'), options);
+    expect(moved.at(50, 50)).toBe('#ff0000');
     // The worker needs data of a server with an invalid certificate.
     const waitFor = { text: 'done', state: 'visible', timeout: 20_000, required: true } as const;
     await engine.render(url('page.test', '/work'), { ...options, waitFor });
   });
 
   test('the next captures of the same servers do not ignore errors, and use no connection and no cache', async () => {
-    // A pool has one browser more than slots. Each of them serves both kinds of capture.
-    for (let turn = 0; turn < 3; turn += 1) {
+    // The pool has two browsers, with antiBot one: each of them serves both kinds of capture.
+    for (let turn = 0; turn < (antiBot ? 1 : 3); turn += 1) {
       for (const path of ['/page', '/']) {
         const address = url('page.test', path);
         await engine.render(address, { ...ignoring, antiBot }, { reuseFor: 'account' });
