@@ -1,9 +1,8 @@
-import type { Static } from 'typebox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
 import type { AccountView } from '@webcapture/shared/api/account.ts';
 import type { NewKeyView } from '@webcapture/shared/api/api-key.ts';
-import type { deliveriesSchema } from '@webcapture/shared/api/delivery.ts';
+import type { Delivery } from '@webcapture/shared/api/delivery.ts';
 import { until } from '../harness/until.ts';
 import { adminToken, useFleet } from '../harness/use.ts';
 import { tlsFixture } from '../integration/egress/tls-fixture.ts';
@@ -11,7 +10,9 @@ import { startReceiver, type Receiver } from '../integration/webhooks/receiver.t
 
 const fleet = useFleet();
 
-type Deliveries = Static<typeof deliveriesSchema>;
+interface Deliveries {
+  readonly deliveries: readonly Delivery[];
+}
 
 /** Serves the page, and would receive the webhooks. */
 let site: Receiver;
