@@ -38,7 +38,7 @@ export class Admin {
     return dataOf(this.#raw.POST('/admin/accounts', { body, signal }));
   }
 
-  /** Changes the given fields: name, limits, isolation, suspended. */
+  /** Changes the given fields: name, limits, isolation, allowIgnoreTlsErrors, suspended. */
   changeAccount(id: string, body: ChangeAccount, { signal = null }: CallOptions = {}): Promise<Account> {
     return dataOf(this.#raw.PATCH('/admin/accounts/{id}', { params: { path: { id } }, body, signal }));
   }

@@ -500,7 +500,7 @@ export interface paths {
         head?: never;
         /**
          * Update, suspend or resume an account
-         * @description Changes the given fields: name, limits, isolation, suspended. Changes take effect within a second. The API keys of a suspended account work again when the account is resumed.
+         * @description Changes the given fields: name, limits, isolation, allowIgnoreTlsErrors, suspended. Changes take effect within a second. The API keys of a suspended account work again when the account is resumed.
          */
         patch: operations["changeAccount"];
         trace?: never;
@@ -876,6 +876,8 @@ export interface components {
              * @enum {string}
              */
             isolation: "context" | "browser" | "account";
+            /** @description Whether requests of the account may set ignoreTlsErrors, if the service allows it, too (WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS). Default: false. */
+            allowIgnoreTlsErrors: boolean;
             suspended: boolean;
             suspendedAt: string | null;
         };
@@ -1194,6 +1196,8 @@ export interface components {
             failOn?: components["schemas"]["FailOn"];
             /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
             headersFor?: string[];
+            /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
+            ignoreTlsErrors?: boolean;
             /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
             /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
@@ -1300,6 +1304,8 @@ export interface components {
              * @enum {string}
              */
             isolation?: "context" | "browser" | "account";
+            /** @description Whether requests of the account may set ignoreTlsErrors, if the service allows it, too (WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS). Default: false. */
+            allowIgnoreTlsErrors?: boolean;
             /** @description Whether the account is suspended. The API keys of a suspended account are refused. */
             suspended?: boolean;
         };
@@ -1377,6 +1383,8 @@ export interface components {
              * @enum {string}
              */
             isolation?: "context" | "browser" | "account";
+            /** @description Whether requests of the account may set ignoreTlsErrors, if the service allows it, too (WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS). Default: false. */
+            allowIgnoreTlsErrors?: boolean;
         };
         CreateAccountKey: {
             accountId: string;
@@ -2517,6 +2525,8 @@ export interface operations {
                 "failOn.challenge"?: boolean;
                 /** @description A script of the page writes an error to the console, or does not catch an exception. */
                 "failOn.consoleErrors"?: boolean;
+                /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
+                ignoreTlsErrors?: boolean;
                 /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
                 diagnostics?: boolean;
                 /**
@@ -3024,6 +3034,8 @@ export interface operations {
                 "failOn.challenge"?: boolean;
                 /** @description A script of the page writes an error to the console, or does not catch an exception. */
                 "failOn.consoleErrors"?: boolean;
+                /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
+                ignoreTlsErrors?: boolean;
                 /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
                 diagnostics?: boolean;
                 /**
@@ -3376,7 +3388,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3487,7 +3499,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3565,7 +3577,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3654,7 +3666,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3754,7 +3766,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3854,7 +3866,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3970,7 +3982,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4063,7 +4075,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4352,7 +4364,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4442,7 +4454,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4535,7 +4547,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4649,7 +4661,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4753,7 +4765,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4850,7 +4862,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4940,7 +4952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -5029,7 +5041,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -5119,7 +5131,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -5197,7 +5209,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -5294,7 +5306,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -5383,7 +5395,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -5453,7 +5465,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -6480,7 +6492,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"];
                 };
             };
-            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
             403: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */

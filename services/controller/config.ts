@@ -1,4 +1,5 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import { allowIgnoreTlsErrorsVariable } from '@webcapture/shared/accounts/tls-errors.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
 import { readUpstreamProxy, type UpstreamProxy, upstreamVariables } from '@webcapture/shared/egress/upstream-config.ts';
@@ -52,6 +53,8 @@ export interface ControllerConfig extends CommonConfig {
   readonly upstreamProxy: UpstreamProxy | undefined;
   /** Limits of accounts that set none. */
   readonly defaultLimits: AccountLimits;
+  /** Whether the captures of accounts with the permission may ignore TLS errors. */
+  readonly allowIgnoreTlsErrors: boolean;
   /** URL at which clients reach the fronts, without a trailing slash. */
   readonly publicUrl: string;
   /** Base URL of files: a file is at `<cdnUrl>/<name>`. */
@@ -145,6 +148,7 @@ export const controllerVariables: readonly Variable[] = [
   ...Object.values(upstreamVariables),
   ...Object.values(storageVariables),
   ...Object.values(defaultLimitVariables),
+  allowIgnoreTlsErrorsVariable,
   variables.role,
   variables.otherRegions,
   variables.natsReplicas,
@@ -191,6 +195,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
       egressDeny: readEgressDeny(env),
       upstreamProxy: readUpstreamProxy(env),
       defaultLimits: readDefaultLimits(env),
+      allowIgnoreTlsErrors: allowIgnoreTlsErrorsVariable.read(env) === 'true',
       ...readAddresses(env, addressVariables.port.read(env)),
       kubernetes,
     };

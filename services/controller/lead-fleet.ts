@@ -123,6 +123,7 @@ function buildJobs(parts: LeaderParts) {
     accounts: new Accounts(session),
     limiter: new Limiter(session, usage),
     defaultLimits: config.defaultLimits,
+    allowIgnoreTlsErrors: config.allowIgnoreTlsErrors,
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     upstream: openUpstream(config.upstreamProxy, { registry, log }),

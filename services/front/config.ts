@@ -1,4 +1,5 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import { allowIgnoreTlsErrorsVariable } from '@webcapture/shared/accounts/tls-errors.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/api/capture-request.ts';
 import { secretsVariable } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
@@ -119,6 +120,7 @@ export const frontVariables: readonly Variable[] = [
   ...Object.values(egressVariables),
   ...Object.values(storageVariables),
   ...Object.values(defaultLimitVariables),
+  allowIgnoreTlsErrorsVariable,
   secretsVariable,
   ...Object.values(variables),
 ];
@@ -156,6 +158,8 @@ export function readFrontConfig(environment: Environment) {
       adminToken: variables.adminToken.read(env),
       /** Limits of accounts that have none set. */
       defaultLimits: readDefaultLimits(env),
+      /** Whether the captures of accounts with the permission may ignore TLS errors. */
+      allowIgnoreTlsErrors: allowIgnoreTlsErrorsVariable.read(env) === 'true',
       homeRegion,
       /** CIDR ranges that captures may access in addition; the denied ranges override all other rules. */
       egressAllow: readEgressAllow(env),

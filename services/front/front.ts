@@ -191,10 +191,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress } = config;
-  const { minRefreshSeconds, persistenceSeconds, adminToken, presetKey, signInCode } = config;
+  const { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors, adminToken, presetKey, signInCode } = config;
   const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
   const pipeline = new CapturePipeline({
-    limits: { minRefreshSeconds, persistenceSeconds },
+    limits: { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors },
     secretsKeys,
     policy,
     statistics,
@@ -237,6 +237,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       regions,
       admission,
       backgroundQueue,
+      allowIgnoreTlsErrors,
       removeCaptureFiles: (record) =>
         removeCaptureFiles(record, { store, cache, removeHtml: (name) => htmlStore.remove(name) }),
       store,

@@ -157,6 +157,7 @@ describe('a reused page', () => {
     ['a place', { geolocation: { latitude: 1, longitude: 2, accuracy: 3 } }],
     ['clicks', { click: ['p'] }],
     ['no scripts', { javaScript: false }],
+    ['errors of TLS ignored', { ignoreTlsErrors: true }],
   ])('is not one that was captured with %s', async (name, options) => {
     const before = engine.pages.length;
     await engine.render(site.url('/plain'), options, { reuseFor: name });

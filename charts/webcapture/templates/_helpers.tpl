@@ -342,6 +342,8 @@ Usage: as "webcapture.commonEnv"
 {{- end }}
 {{- end }}
 {{- end }}
+- name: WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS
+  value: {{ .Values.allowIgnoreTlsErrors | quote }}
 {{- end -}}
 
 {{/* Volumes and mounts of every pod: /tmp is all that may be written. Usage: as "webcapture.commonEnv" */}}

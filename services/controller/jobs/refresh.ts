@@ -1,5 +1,6 @@
 import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
 import { type Account, type Accounts, withDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import { refusalToIgnoreTlsErrors } from '@webcapture/shared/accounts/tls-errors.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
@@ -18,6 +19,8 @@ export interface RefreshDeps extends RecoveryDeps {
   readonly fleet: Pick<Fleet, 'load'>;
   readonly regions: readonly Region[];
   readonly defaultLimits: AccountLimits;
+  /** Whether the captures of accounts with the permission may ignore TLS errors. */
+  readonly allowIgnoreTlsErrors: boolean;
 }
 
 /** Delay before a refresh that could not be queued is retried. */
@@ -33,9 +36,12 @@ const failures = {
   quota: { code: 'QUOTA_EXCEEDED', message: 'Not refreshed: too few tokens of this month are left.', cause: 'client' },
 } as const satisfies Record<string, CaptureFailure>;
 
+const notPermitted = (refusal: string) =>
+  ({ code: 'FORBIDDEN', message: `Not refreshed: ${refusal}`, cause: 'client' }) as const satisfies CaptureFailure;
+
 /**
  * Queues a due refresh of a capture, and schedules the next one. A refresh costs as much as the capture. Without quota,
- * or while the account is suspended, the refresh is skipped, the record says why, and the next one is due after another
+ * while the account is suspended, or without the permission for an option, the refresh is skipped, the record says why, and the next one is due after another
  * interval. A capture that is gone or expired is not refreshed.
  */
 export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
@@ -64,6 +70,9 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   const next = nextAfter(record, now);
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
+  // The operator may have withdrawn the permission.
+  const refusal = refusalToIgnoreTlsErrors(record.options, account, deps.allowIgnoreTlsErrors);
+  if (refusal !== null) return captures.change(record, refuseRefresh(order, notPermitted(refusal), next));
 
   const id = refreshReservation(uuid, revision);
   const reservation = {

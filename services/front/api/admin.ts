@@ -123,7 +123,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       ...adminOperation,
       summary: 'Update, suspend or resume an account',
       description:
-        'Changes the given fields: name, limits, isolation, suspended. Changes take effect within a second. The API keys of a suspended account work again when the account is resumed.',
+        'Changes the given fields: name, limits, isolation, allowIgnoreTlsErrors, suspended. Changes take effect within a second. The API keys of a suspended account work again when the account is resumed.',
       params: { type: 'object', properties: { id: { type: 'string', description: 'ID of the account.' } } },
       body: changeAccountSchema,
       response: {
@@ -241,6 +241,7 @@ function accountView(account: Account): AccountView {
     maxStoredBytes,
     maxPersistedBytes,
     isolation: isolation ?? 'context',
+    allowIgnoreTlsErrors: account.allowIgnoreTlsErrors ?? false,
     suspended: suspendedAt !== undefined,
     suspendedAt: dateOrNull(suspendedAt),
   };

@@ -16,7 +16,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   400: 'The request is not valid, or the egress policy refuses the URL.',
   401: 'The API key or admin token is missing, unknown, expired or revoked, or the account is suspended.',
   402: 'The token quota of the calendar month is exhausted.',
-  403: 'The API key lacks the required scope, or the account is suspended.',
+  403: 'The API key lacks the required scope, the account is suspended, or it may not use an option of the capture.',
   404: 'The resource was not found.',
   409: 'The state of the resource does not allow this operation.',
   429: 'Too many requests or captures. Retry after the time in the Retry-After header.',

@@ -243,6 +243,7 @@ export const accountExample: AccountView = {
   maxStoredBytes: 107_374_182_400,
   maxPersistedBytes: 107_374_182_400,
   isolation: 'context',
+  allowIgnoreTlsErrors: false,
   suspended: false,
   suspendedAt: null,
 };
@@ -372,6 +373,7 @@ export const bodyExamples = {
     suspend: example('Suspend an account', { suspended: true }),
     limits: example('Raise the token quota', { tokenQuota: 50_000 }),
     isolation: example('Use a separate browser for each capture', { isolation: 'browser' }),
+    ignoreTlsErrors: example('Allow requests to ignore TLS errors', { allowIgnoreTlsErrors: true }),
   },
   createAccountKey: { first: example('First API key of an account', { accountId, name: 'First key' }) },
   createKey: { reader: example('A read-only API key', { name: 'Report', scopes: ['read'] }) },

@@ -4,6 +4,8 @@ import {
   type RenderOptions,
   tokenCost,
 } from '@webcapture/shared/api/capture-request.ts';
+import type { AccountRecord } from '@webcapture/shared/accounts/accounts.ts';
+import { refusalToIgnoreTlsErrors } from '@webcapture/shared/accounts/tls-errors.ts';
 import type { AddedBytes } from '@webcapture/shared/accounts/byte-limits.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { Isolation } from '@webcapture/shared/api/account.ts';
@@ -56,6 +58,8 @@ interface RequestLimits {
   readonly minRefreshSeconds: number;
   /** Time for which persisted files are kept. */
   readonly persistenceSeconds: number;
+  /** Whether the captures of accounts with the permission may ignore TLS errors. */
+  readonly allowIgnoreTlsErrors: boolean;
 }
 
 /**
@@ -91,6 +95,20 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
       ? { name: cacheName(source, options, request.region, { persistence: kept, secretsHash }), ttl: responseCache.ttl }
       : undefined,
   };
+}
+
+/**
+ * Checks the options that need a permission of the operator.
+ *
+ * @throws ServiceError VALIDATION_ERROR, because POST /capture does not use 403
+ */
+export function assertPermitted(
+  options: RenderOptions,
+  account: AccountRecord,
+  { allowIgnoreTlsErrors }: Pick<RequestLimits, 'allowIgnoreTlsErrors'>,
+): void {
+  const refusal = refusalToIgnoreTlsErrors(options, account, allowIgnoreTlsErrors);
+  if (refusal !== null) throw new ServiceError('VALIDATION_ERROR', refusal);
 }
 
 /**

@@ -14,7 +14,13 @@ import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 import { LeaseLostError, readIdempotencyKey, type Idempotency, type IdempotencyLease } from './idempotency.ts';
 import type { ResponseCache } from './response-cache.ts';
-import { acceptRequest, type AcceptDeps, type AcceptedRequest, bytesAddedBy } from './accept-request.ts';
+import {
+  acceptRequest,
+  type AcceptDeps,
+  type AcceptedRequest,
+  assertPermitted,
+  bytesAddedBy,
+} from './accept-request.ts';
 import { answerOfEnd, queuedAnswer, replayedAnswer, type AnswerOptions, type CaptureAnswer } from './answer.ts';
 import type { AwaitedResult } from './await-end.ts';
 import type { BackgroundQueue } from './background-queue.ts';
@@ -80,9 +86,10 @@ export class CapturePipeline {
     this.#deps = deps;
   }
 
-  /** Validates a request without capturing it. Throws as {@link acceptRequest}. */
-  check(body: CaptureRequest): void {
-    acceptRequest(body, this.#deps);
+  /** Validates a request of an account without capturing it. Throws as {@link acceptRequest} and {@link assertPermitted}. */
+  check(body: CaptureRequest, account: Account): void {
+    const { options } = acceptRequest(body, this.#deps);
+    assertPermitted(options, account, this.#deps.limits);
   }
 
   /**
@@ -111,6 +118,7 @@ export class CapturePipeline {
     const caller = call.caller ?? (await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED'));
     const { account } = caller;
     facts.account = account.id;
+    assertPermitted(accepted.options, account, this.#deps.limits);
     return facts.trace.run(() => this.#answerFor(caller, { accepted, idempotencyKey, candidate }, call, facts));
   }
 

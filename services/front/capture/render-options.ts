@@ -38,7 +38,9 @@ function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof add
   };
 }
 
-/** `diagnostics: false` is equivalent to no value. */
+/** For these options, `false` is equivalent to no value. */
+const switches: readonly string[] = ['diagnostics', 'ignoreTlsErrors'] satisfies (typeof addedOptionNames)[number][];
+
 function isAskedFor(name: (typeof addedOptionNames)[number], request: CaptureRequest): boolean {
-  return name === 'diagnostics' ? request.diagnostics === true : request[name] !== undefined;
+  return request[name] !== undefined && (request[name] !== false || !switches.includes(name));
 }

@@ -1,6 +1,7 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
+import { refusalToIgnoreTlsErrors } from '@webcapture/shared/accounts/tls-errors.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isRefreshable, nextRefreshNumber } from '@webcapture/shared/captures/transitions.ts';
 import { withRetryAfter, type Admission } from '../admission.ts';
@@ -15,20 +16,23 @@ export interface RequestRefreshDeps extends ReadStateDeps {
   readonly regions: Pick<RegionSelector, 'choose' | 'estimatedWaitSeconds'>;
   readonly admission: Pick<Admission, 'admit'>;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueueRefresh'>;
+  /** Whether the captures of accounts with the permission may ignore TLS errors. */
+  readonly allowIgnoreTlsErrors: boolean;
 }
 
 /**
  * Queues the next refresh of a capture, unless one is in progress. Returns the current record. Writes what it learns into
  * `facts`, even if it fails.
  *
- * @throws ServiceError the refusal of a step; CONFLICT for a capture that cannot be refreshed
+ * @throws ServiceError the refusal of a step; CONFLICT for a capture that cannot be refreshed; FORBIDDEN for one with an
+ *   option that the account may no longer use
  */
 export async function requestRefresh(
   { uuid, authorization }: { readonly uuid: string; readonly authorization: string | undefined },
   facts: RequestFacts,
   deps: RequestRefreshDeps,
 ): Promise<CaptureRecord> {
-  const { authenticator, regions, admission, backgroundQueue, now } = deps;
+  const { authenticator, regions, admission, backgroundQueue, allowIgnoreTlsErrors, now } = deps;
 
   // Authenticate.
   const { account } = await authenticator.authenticate(authorization, 'capture');
@@ -38,6 +42,9 @@ export async function requestRefresh(
   const record = await readState(deps, account.id, uuid);
   facts.record = record;
   assertHasFile(record, now());
+  // The operator may have withdrawn the permission.
+  const refusal = refusalToIgnoreTlsErrors(record.options, account, allowIgnoreTlsErrors);
+  if (refusal !== null) throw new ServiceError('FORBIDDEN', refusal);
   if (!isRefreshable(record)) return record;
 
   // Admit.

@@ -94,6 +94,10 @@ export async function openPage(
       Promise.all([
         emulation.apply(),
         emulateFeatures(open, options),
+        // Ends with the page: its context, with its cache and connections, serves no other capture.
+        options.ignoreTlsErrors === true
+          ? cdp.send('Security.setIgnoreCertificateErrors', { ignore: true })
+          : undefined,
         // The viewport will grow.
         options.isFullPage ? world.runFirst(interceptResizes, []) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent, []) : undefined,

@@ -19,6 +19,8 @@ export interface AccountRecord extends Partial<AccountLimits> {
   readonly suspendedAt?: number;
   /** Absent: `context`. */
   readonly isolation?: Isolation;
+  /** Whether its captures may ignore TLS errors, if the installation allows it, too. Absent: false. */
+  readonly allowIgnoreTlsErrors?: boolean;
 }
 
 /** An account with every limit filled in. */

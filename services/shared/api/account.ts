@@ -49,6 +49,11 @@ const isolationSchema = Type.Unsafe<Isolation>({
     'Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.',
 });
 
+const allowIgnoreTlsErrorsSchema = Type.Boolean({
+  description:
+    'Whether requests of the account may set ignoreTlsErrors, if the service allows it, too (WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS). Default: false.',
+});
+
 const nameSchema = Type.String({ pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]{1,200}$', examples: ['Example Ltd'] });
 
 const optionalLimits = {
@@ -64,7 +69,12 @@ const optionalLimits = {
 
 /** The body of POST /admin/accounts. Omitted limits default to those of the operator. */
 export const createAccountSchema = Type.Object(
-  { name: nameSchema, ...optionalLimits, isolation: Type.Optional(isolationSchema) },
+  {
+    name: nameSchema,
+    ...optionalLimits,
+    isolation: Type.Optional(isolationSchema),
+    allowIgnoreTlsErrors: Type.Optional(allowIgnoreTlsErrorsSchema),
+  },
   { additionalProperties: false },
 );
 
@@ -76,6 +86,7 @@ export const changeAccountSchema = Type.Object(
     name: Type.Optional(nameSchema),
     ...optionalLimits,
     isolation: Type.Optional(isolationSchema),
+    allowIgnoreTlsErrors: Type.Optional(allowIgnoreTlsErrorsSchema),
     suspended: Type.Optional(
       Type.Boolean({
         description: 'Whether the account is suspended. The API keys of a suspended account are refused.',
@@ -94,6 +105,7 @@ export const accountSchema = Type.Object({
   createdAt: Type.String({ format: 'date-time' }),
   ...limitSchemas,
   isolation: isolationSchema,
+  allowIgnoreTlsErrors: allowIgnoreTlsErrorsSchema,
   suspended: Type.Boolean(),
   suspendedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 });

@@ -21,10 +21,11 @@ const {
   waitUntil,
   block,
   pdf,
+  ignoreTlsErrors,
 } = properties;
 
 /** Options of every tool that opens a page. */
-const page = { url, html, device, region, delay, waitFor, waitUntil, block };
+const page = { url, html, device, region, delay, waitFor, waitUntil, block, ignoreTlsErrors };
 
 const closed = <T extends Record<string, object>>(fields: T) =>
   Type.Object(fields as never, { additionalProperties: false }) as unknown as TObject;

@@ -19,7 +19,10 @@ export const optionGroups = [
   { title: 'PDF', options: ['pdf'] },
   { title: 'Waiting', options: ['waitUntil', 'timeout', 'imageTimeout', 'delay', 'waitFor'] },
   { title: 'Page', options: ['block', 'hide', 'remove', 'click', 'javaScript', 'css', 'script', 'extract'] },
-  { title: 'Visitor', options: ['region', 'antiBot', 'locale', 'timezone', 'geolocation', 'userAgent'] },
+  {
+    title: 'Visitor',
+    options: ['region', 'antiBot', 'locale', 'timezone', 'geolocation', 'userAgent', 'ignoreTlsErrors'],
+  },
   { title: 'Credentials', options: ['headers', 'headersFor', 'cookies', 'auth'] },
   { title: 'Cache and storage', options: ['responseCache', 'cdnTtl', 'persistence'] },
   { title: 'Delivery', options: ['background', 'webhook', 'failOn', 'diagnostics'] },

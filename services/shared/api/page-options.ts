@@ -162,6 +162,12 @@ export const pageOptions = {
       description: 'Other origins that are sent the headers of the request, such as https://cdn.example.com.',
     }),
   ),
+  ignoreTlsErrors: Type.Optional(
+    Type.Boolean({
+      description:
+        'Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.',
+    }),
+  ),
   extract: extractOption,
   diagnostics: diagnosticsOption,
 } as const;

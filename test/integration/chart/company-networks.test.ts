@@ -17,10 +17,14 @@ function podOf(objects: readonly KubeObject[], component: string) {
   };
 }
 
-/** The variables of a pod that begin with one of the prefixes. */
-function variablesOf(objects: readonly KubeObject[], component: string) {
+/** The variables of a pod whose names match. */
+function variablesOf(
+  objects: readonly KubeObject[],
+  component: string,
+  pattern = /^WEBCAPTURE_(UPSTREAM_PROXY|NO_PROXY|CA_BUNDLE)/,
+) {
   const { env } = podOf(objects, component).containers[0];
-  const ours = env.filter((each) => /^WEBCAPTURE_(UPSTREAM_PROXY|NO_PROXY|CA_BUNDLE)/.test(each.name));
+  const ours = env.filter((each) => pattern.test(each.name));
   return Object.fromEntries(ours.map((each) => [each.name, each.value ?? each.valueFrom]));
 }
 
@@ -41,6 +45,7 @@ const custom = {
     { name: 'asia-east', upstreamProxy: {} },
   ],
   caBundle: { configMap: 'corp-ca' },
+  allowIgnoreTlsErrors: true,
 };
 
 let defaults: readonly KubeObject[];
@@ -136,4 +141,12 @@ describe('the CA bundle', () => {
     },
     helmDeadlineMs,
   );
+});
+
+test('TLS errors can be ignored only where the values allow it, which fronts and controllers check', () => {
+  const permissions = (of: readonly KubeObject[]) =>
+    deployments.slice(0, 3).map((component) => variablesOf(of, component, /IGNORE_TLS_ERRORS$/));
+  const both = (value: string) => Array(2).fill({ WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS: value });
+  expect(permissions(defaults)).toEqual([...both('false'), {}]);
+  expect(permissions(objects)).toEqual([...both('true'), {}]);
 });

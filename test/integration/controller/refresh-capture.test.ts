@@ -3,7 +3,7 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
-import { newOutcome } from '../../harness/records.ts';
+import { defaultOptions, newOutcome } from '../../harness/records.ts';
 import { day, hour, orderOf } from './support/refresh-order.ts';
 import { completeCapture, useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
@@ -117,6 +117,28 @@ describe('a refresh', () => {
     await deps.accounts.put({ id: account, name: account, createdAt: 1 });
     await runAt(first + hour);
     expect(await queue()).toHaveLength(1);
+  });
+
+  test('that ignores TLS errors fails without the permission, with a reason, and runs with it', async () => {
+    const { runAt, first, record, queue, account, deps, dueAt, stored } = await refreshing(
+      { options: { ...defaultOptions, ignoreTlsErrors: true } },
+      { allowIgnoreTlsErrors: true },
+    );
+    const failure = async () => {
+      const { refresh } = (await stored(record)) ?? {};
+      expect(refresh).toMatchObject({ state: 'failed', failure: { code: 'FORBIDDEN', cause: 'client' } });
+      return refresh?.failure?.message;
+    };
+    await runAt(first, { allowIgnoreTlsErrors: false });
+    expect(await failure()).toMatch(/^Not refreshed: ignoreTlsErrors is not allowed for this service\. /);
+    nearly(first + hour, await dueAt('refresh', record));
+    await deps.accounts.change(account, (known) => ({ ...known, allowIgnoreTlsErrors: false }));
+    await runAt(first + hour);
+    expect(await failure()).toMatch(/^Not refreshed: ignoreTlsErrors is not allowed for this account\. /);
+    expect(await queue()).toEqual([]);
+    await deps.accounts.change(account, (known) => ({ ...known, allowIgnoreTlsErrors: true }));
+    await runAt(first + 2 * hour);
+    expect(await queue()).toMatchObject([{ revision: 3, options: { ignoreTlsErrors: true } }]);
   });
 
   test('waits for a running refresh, however long it takes, and for room in the queue', async () => {

@@ -210,8 +210,14 @@ describe('operator', () => {
     const row = page.getByRole('row').filter({ hasText: 'Example <i>Ltd</i>' });
     await row.getByRole('button', { name: /^Change/ }).click();
     await page.getByRole('dialog').getByLabel('Tokens per month').fill('7');
+    const permission = page.getByRole('dialog').getByLabel(/ignore TLS errors/);
+    expect(await permission.isChecked()).toBe(false);
+    await permission.check();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await row.getByText('7', { exact: true }).waitFor();
+    await row.getByRole('button', { name: /^Change/ }).click();
+    expect(await permission.isChecked()).toBe(true);
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await row.getByRole('button', { name: /^Suspend/ }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
     await row.getByText('suspended').waitFor();

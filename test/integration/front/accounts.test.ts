@@ -10,7 +10,7 @@ const { testFront, other, clock, admin, own, capture } = useAccounts();
 describe('accounts', () => {
   test('are created with the requested limits, and with defaults for the others', async () => {
     const limits = { tokenQuota: 100_000, ratePerMinute: 60, burst: 60, maxInFlight: 20, maxQueued: 10_000 };
-    const defaults = { ...limits, isolation: 'context' };
+    const defaults = { ...limits, isolation: 'context', allowIgnoreTlsErrors: false };
     const plain = await openAccount(testFront().url);
     expect(plain.account).toMatchObject({ name: 'Test', ...defaults, suspended: false, suspendedAt: null });
     const { account } = await openAccount(testFront().url, { ratePerMinute: 5, tokenQuota: 0 });
@@ -47,6 +47,14 @@ describe('accounts', () => {
     const isolate = (isolation: string) => admin(`/accounts/${account.id}`, { method: 'PATCH', body: { isolation } });
     expect(dataOf<AccountView>(await isolate('browser'))).toEqual({ ...changed, isolation: 'browser' });
     expect(dataOf<AccountView>(await isolate('account'))).toEqual({ ...changed, isolation: 'account' });
+    const allowed = await admin(`/accounts/${account.id}`, { method: 'PATCH', body: { allowIgnoreTlsErrors: true } });
+    const withPermission = { ...changed, isolation: 'account', allowIgnoreTlsErrors: true };
+    expect(dataOf<AccountView>(allowed)).toEqual(withPermission);
+    const withdrawn = await admin(`/accounts/${account.id}`, {
+      method: 'PATCH',
+      body: { allowIgnoreTlsErrors: false },
+    });
+    expect(dataOf<AccountView>(withdrawn)).toEqual({ ...withPermission, allowIgnoreTlsErrors: false });
     const refused = await isolate('process');
     expect(codeOf(refused)).toEqual([400, 'VALIDATION_ERROR']);
     expect(refused.body.error?.message).toMatch(/isolation.*context.*browser/);

@@ -102,7 +102,7 @@ export function buildAppAlone(
     close: () => undefined,
   };
   const pipeline = new CapturePipeline({
-    limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400 },
+    limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400, allowIgnoreTlsErrors: false },
     policy: createEgressPolicy({ allow: [] }),
     cdnUrl,
     authenticator,
@@ -147,6 +147,7 @@ export function buildAppAlone(
       regions,
       admission,
       backgroundQueue: { enqueueRefresh: beyond },
+      allowIgnoreTlsErrors: false,
       removeCaptureFiles: beyond,
       store,
       now,

@@ -121,6 +121,7 @@ test('the tool has the options of POST /capture, including a device', async () =
     device: 'iPhone 15',
     format: 'jpeg',
     waitFor: { text: 'x' },
+    ignoreTlsErrors: false,
     delay: 5,
   });
   const { options } = front.renderer.jobs.at(-1) ?? {};

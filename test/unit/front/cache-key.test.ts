@@ -48,6 +48,7 @@ test.each<Partial<RenderOptions>>([
   { omitBackground: true },
   { resize: { width: 1, fit: 'inside', enlarge: false } },
   { javaScript: false },
+  { ignoreTlsErrors: true },
   { click: ['a'] },
   { failOn: { blank: true } },
   { extract: ['text'] },

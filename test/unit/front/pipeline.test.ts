@@ -76,7 +76,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
       void events.push(`close dispatch ${end?.record.status ?? 'without an end'}`),
   } as unknown as Dispatch;
   const deps: CapturePipelineDeps = {
-    limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400 },
+    limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400, allowIgnoreTlsErrors: false },
     policy: { checkLiteral: () => undefined },
     cdnUrl: 'https://cdn.test',
     authenticator: {

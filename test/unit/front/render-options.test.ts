@@ -16,6 +16,12 @@ test('options of the request are included, and absent options are omitted', () =
   });
 });
 
+test('switches that are false are omitted, as they change nothing', () => {
+  const off = { diagnostics: false, ignoreTlsErrors: false, javaScript: false };
+  expect(renderOptions({ ...request, ...off })).toEqual({ ...renderOptions(request), javaScript: false });
+  expect(renderOptions({ ...request, ignoreTlsErrors: true }).ignoreTlsErrors).toBe(true);
+});
+
 test('the values of extract are sorted', () => {
   const { extract } = renderOptions({ ...request, extract: ['text', 'links'] });
   expect(extract).toEqual(renderOptions({ ...request, extract: ['links', 'text'] }).extract);

@@ -226,6 +226,10 @@ function AccountFields({ account }: { readonly account?: Account }) {
           </select>
         </label>
       </div>
+      <label class="check">
+        <input type="checkbox" name="allowIgnoreTlsErrors" defaultChecked={account?.allowIgnoreTlsErrors ?? false} />
+        <span>Requests may ignore TLS errors (ignoreTlsErrors), if the service allows it</span>
+      </label>
     </>
   );
 }
@@ -245,6 +249,7 @@ function accountBodyOf(data: FormData): CreateAccount {
   return {
     name: textOf(data, 'name'),
     isolation: textOf(data, 'isolation') as Account['isolation'],
+    allowIgnoreTlsErrors: data.has('allowIgnoreTlsErrors'),
     ...Object.fromEntries(given),
   };
 }

@@ -41,6 +41,7 @@ export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'fa
     fleet: { load: () => ({ renderers: 0, slots: 0, busy: 0, renderMs: null }) },
     regions: ['us-east', 'eu-west'],
     defaultLimits: plentiful,
+    allowIgnoreTlsErrors: true,
     removeCaptureFiles: (record: CaptureRecord) =>
       removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   } as const satisfies RefreshDeps & Record<string, unknown>;
