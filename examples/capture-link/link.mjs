@@ -23,8 +23,8 @@ const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 const [base, key, ...texts] = process.argv.slice(2);
 if (texts.length === 0 || !process.env.SECRET) {
-  console.error(
-    'Usage: SECRET=<signing secret> node link.mjs <address of the service> <key id> url=<page> [<option>=<value> ...]',
+  process.stderr.write(
+    'Usage: SECRET=<signing secret> node link.mjs <address of the service> <key id> url=<page> [<option>=<value> ...]\n',
   );
   process.exit(2);
 }
