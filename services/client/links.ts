@@ -42,7 +42,8 @@ function parametersOf(value: unknown, path = ''): [string, string][] {
   if (value === undefined) return [];
   // The order of list items is significant.
   if (Array.isArray(value)) return [[path, JSON.stringify(value)]];
-  if (typeof value !== 'object' || value === null) return [[path, String(value)]];
+  if (typeof value === 'string') return [[path, value]];
+  if (typeof value !== 'object' || value === null) return [[path, JSON.stringify(value)]];
   return Object.entries(value)
     .filter(([name]) => !(path === 'responseCache' && name === 'enabled'))
     .flatMap(([name, each]) => parametersOf(each, path === '' ? name : `${path}.${name}`));
