@@ -17,6 +17,7 @@ export {
   WebcaptureError,
 } from './errors.ts';
 export type { EventsOptions } from './event-stream.ts';
+export { signLink, type SignLinkOptions } from './links.ts';
 export type { components, paths } from './openapi.ts';
 export type { CallOptions, CaptureCallOptions, FollowCaptureOptions, RawClient, WaitOptions } from './requests.ts';
 export type * from './types.ts';

@@ -15,8 +15,8 @@ export type PendingCapture = Schemas['PendingCapture'];
 export type FailedCapture = Schemas['FailedCapture'];
 /** A capture that was deleted before it completed. */
 export type DeletedCapture = Schemas['DeletedCapture'];
-/** A capture that has ended without a failure. */
-export type EndedCapture = CaptureResult | DeletedCapture;
+/** A capture that has ended without a failure. It has a `fileUrl` unless it was deleted before it completed. */
+export type EndedCapture = CaptureResult | (DeletedCapture & { readonly fileUrl?: never });
 /** The states of a capture. */
 export type CaptureStatus = Capture['status'];
 
@@ -44,6 +44,23 @@ export interface CapturedFile {
   /** The content. Read it to its end or cancel it, because it keeps a connection open. */
   readonly stream: ReadableStream<Uint8Array>;
 }
+
+/** The options of a capture that a signed link can have. */
+export type LinkOptions = Omit<
+  CaptureOptions,
+  | 'html'
+  | 'background'
+  | 'webhook'
+  | 'persistence'
+  | 'extract'
+  | 'headers'
+  | 'headersFor'
+  | 'cookies'
+  | 'auth'
+  | 'css'
+  | 'script'
+  | 'pdf'
+> & { pdf?: Omit<NonNullable<CaptureOptions['pdf']>, 'encryption'> };
 
 /** The body of POST /pdf/merge. */
 export type MergeOptions = Schemas['MergeRequest'];
@@ -110,8 +127,22 @@ export type Delivery = Schemas['Delivery'];
 export type CaptureWebhook = Schemas['CaptureWebhook'];
 export type TestEvent = Schemas['TestEventRequest'];
 
-/** The body of a request to a webhook: an event of a capture, and the state of the capture. */
-export type WebhookEvent = NonNullable<webhooks['capture']['post']['requestBody']>['content']['application/json'];
+type WebhookBody = NonNullable<webhooks['capture']['post']['requestBody']>['content']['application/json'];
+type EventOf<Type extends WebhookBody['type'], Data extends WebhookBody['data']> = Omit<
+  WebhookBody,
+  'type' | 'data'
+> & {
+  type: Type;
+  data: Data;
+};
+
+/**
+ * The body of a request to a webhook: an event of a capture, and the state of the capture when it was sent. `type` distinguishes
+ * the types of `data`; a capture may have expired or been deleted since its event.
+ */
+export type WebhookEvent =
+  | EventOf<'capture.completed' | 'capture.refreshed', CaptureResult>
+  | EventOf<'capture.failed', FailedCapture | DeletedCapture>;
 
 /** An account in the operator's view. */
 export type Account = Schemas['Account'];

@@ -18,10 +18,12 @@ import { regions } from '@webcapture/shared/runtime/regions.ts';
 import {
   choiceVariable,
   integerVariable,
+  parsedVariable,
   secretVariable,
   textVariable,
   type Variable,
 } from '@webcapture/shared/runtime/variables.ts';
+import { parseOrigins } from './http/cors-origins.ts';
 
 const variables = {
   host: textVariable('WEBCAPTURE_HOST', {
@@ -106,6 +108,13 @@ const variables = {
     meaning:
       'How many connections of one IPv4 address, or one /64 of IPv6, may be open without having carried a valid API key. Beyond that, the oldest that is idle or incomplete is closed. Not used with `WEBCAPTURE_TRUST_PROXY`.',
   }),
+  corsOrigins: parsedVariable('WEBCAPTURE_CORS_ORIGINS', {
+    type: 'origins, separated by commas, or `*`',
+    default: '',
+    parse: parseOrigins,
+    meaning:
+      'Origins, such as `https://app.example.com`, whose pages may call the API from a browser, with an API key. `*` allows every origin. See [calls from a browser](api.md#calls-from-a-browser).',
+  }),
   fileLinks: choiceVariable('WEBCAPTURE_GCS_LINKS', ['stream', 'signed'], {
     default: 'stream',
     meaning:
@@ -176,6 +185,8 @@ export function readFrontConfig(environment: Environment) {
       /** Number of trusted proxies that append the client's address. */
       proxyHops: variables.proxyHops.read(env),
       maxConnectionsPerAddress: variables.maxConnectionsPerAddress.read(env),
+      /** Origins whose pages may call the API; `*` for every origin. */
+      corsOrigins: variables.corsOrigins.read(env),
     };
   });
 }

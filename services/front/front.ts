@@ -190,7 +190,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     now: () => session.now(),
     log,
   });
-  const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress } = config;
+  const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress, corsOrigins } = config;
   const { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors, adminToken, presetKey, signInCode } = config;
   const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
   const pipeline = new CapturePipeline({
@@ -220,6 +220,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       trustProxy,
       proxyHops,
       maxConnectionsPerAddress,
+      corsOrigins,
       log,
       metrics: frontMetrics,
       registry: metrics,

@@ -25,6 +25,7 @@ import { addressKey } from './http/client-address.ts';
 import { ClientLimits, type ClientLimitOptions, type ShedReason } from './http/client-limits.ts';
 import { Connections } from './http/connections.ts';
 import { continueWhenRead } from './http/continue.ts';
+import { allowOrigins } from './http/cors.ts';
 import { answerClientError, answerError, answerNotFound, MethodNotAllowedError } from './http/errors.ts';
 import { shedLoad } from './http/load-shedding.ts';
 import { clientGone, recordRequest, RequestFacts } from './http/request-facts.ts';
@@ -50,6 +51,8 @@ interface AppDeps {
     readonly proxyHops: number;
     /** Maximum number of connections of one address without a valid API key. */
     readonly maxConnectionsPerAddress: number;
+    /** Origins whose pages may call the API; see {@link allowOrigins}. */
+    readonly corsOrigins: readonly string[];
     /** Overrides of the limits for clients without a valid key. */
     readonly clientLimits?: Partial<ClientLimitOptions>;
     readonly log: Logger;
@@ -120,6 +123,8 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   // Responses are not serialized by schema. Tests validate them against the schemas.
   app.setSerializerCompiler(() => JSON.stringify);
 
+  // Before any hook that can refuse a request.
+  await allowOrigins(app, http.corsOrigins);
   const { authenticator } = deps.capture;
   const { links } = deps.captureLinks;
   await shedLoad(app, ({ headers, method, url }) =>

@@ -9,7 +9,7 @@ const root = new URL('../../', source);
 const run = promisify(execFile);
 
 /** Writes the published form of the client into a folder and replaces its content. */
-export async function buildClient(folder: URL): Promise<void> {
+async function buildClient(folder: URL): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const config = fileURLToPath(new URL('tsconfig.build.json', source));
@@ -42,4 +42,4 @@ async function published(): Promise<object> {
   };
 }
 
-if (import.meta.main) await buildClient(new URL('dist/', source));
+await buildClient(new URL('dist/', source));

@@ -165,6 +165,15 @@ describe('without values', () => {
     expect([slots, browserMemoryBytes / 1024 ** 2]).toEqual([2, 1312]);
   });
 
+  test('pages of other origins may call the API only if values list them', () => {
+    const originsIn = (objects: readonly KubeObject[]) => {
+      const env = envOf(find(objects, 'Deployment', 'wc-webcapture-front'));
+      return readFrontConfig({ ...env, WEBCAPTURE_POD: 'p', WEBCAPTURE_NATS_PASSWORD: 'x' }).corsOrigins;
+    };
+    expect(originsIn(defaults)).toEqual([]);
+    expect(originsIn(all)).toEqual(['https://app.example.com', 'http://localhost:5173']);
+  });
+
   test('the grace period of pods is longer than the services take to drain', () => {
     const front = find(defaults, 'Deployment', 'wc-webcapture-front');
     const config = readFrontConfig({ ...envOf(front), WEBCAPTURE_POD: 'p', WEBCAPTURE_NATS_PASSWORD: 'x' });
@@ -350,6 +359,7 @@ test.each<[object, RegExp]>([
   [{ egress: { allow: ['10.0.0.0'] } }, /egress[./]allow/],
   [{ auth: { apiKey: 'short' } }, /auth[./]apiKey/],
   [{ front: { replicas: '2' } }, /front[./]replicas/],
+  [{ front: { corsOrigins: ['https://app.example.com/'] } }, /front[./]corsOrigins/],
   [{ storage: { gcs: { renderer: { secret: 'x' } } } }, /gcs[./]renderer/],
   [{ streamMaxBytes: { result: 1048576 } }, /streamMaxBytes/],
 ])(

@@ -7,7 +7,9 @@ import {
   CaptureFailedError,
   type CaptureProgress,
   ConflictError,
+  type LinkOptions,
   PermissionError,
+  signLink,
   ValidationError,
   verifyWebhook,
   Webcapture,
@@ -45,6 +47,28 @@ test('a background capture is waited for', async () => {
   const ended = await client.waitFor(uuid, { onState: ({ status }) => seen.push(status) });
   expect(ended).toMatchObject({ uuid, status: 'completed' });
   expect(seen.at(-1)).toBe('completed');
+});
+
+test('a signed link returns the file without a key, with the options of the capture', async () => {
+  const { id: keyId } = await client.createKey({ name: 'links', scopes: ['capture'] });
+  const { secret } = await client.rotateSigningSecret(keyId);
+  const expires = Math.floor(Date.now() / 1000) + 600;
+  const options = {
+    url: "https://example.com/?q=it's (a) café!*",
+    format: 'webp' as const,
+    viewport: { width: 800, height: 600 },
+    hide: ['.b', "[title='a b']"],
+    block: { ads: true },
+  } satisfies LinkOptions;
+  const link = await signLink(`${front.url}/`, { ...options, quality: undefined as never }, { keyId, secret, expires });
+  const response = await fetch(link);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/webp']);
+  const { url, ...rest } = options;
+  expect(front.renderer.jobs.at(-1)?.options).toMatchObject(rest);
+  const { items } = await client.listCapturesPage({ limit: 1 });
+  expect(items[0]?.metadata.url).toBe(url);
+  const changed = await fetch(link.replace('width=800', 'width=801'));
+  expect(changed.status).toBe(401);
 });
 
 test('errors have a class and a code', async () => {

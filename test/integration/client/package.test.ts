@@ -1,35 +1,70 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtempDisposable, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { buildClient } from '../../../services/client/tools/build.ts';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { presetKey, startTestFront } from '../front/test-front.ts';
 
 const run = promisify(execFile);
-const tsc = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const client = join(root, 'services/client');
+
+/** Returns the commands of the client's README that install it: from a release, and from a checkout. */
+async function installCommands(): Promise<{ readonly fromRelease: string; readonly fromCheckout: string }> {
+  const [, install = ''] = (await readFile(join(client, 'README.md'), 'utf8')).split('\n## Install\n');
+  const [fromRelease, fromCheckout] = [...install.matchAll(/^```sh\n(.*?)^```/gms)].map(([, commands]) => commands);
+  if (fromRelease === undefined || fromCheckout === undefined) throw new Error('the README has not both commands');
+  return { fromRelease, fromCheckout };
+}
+
+/** Settings of npm: its cache has the dependencies, as this repository uses them, too. */
+const offline = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' };
 
 test(
-  'the packed client can be installed in an empty project, type-checked and run against a front',
-  { tags: 'long' },
+  'the README installs the client from a checkout and from a release into an empty project, where it runs',
+  { tags: 'long', timeout: 180_000 },
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
     await using front = await startTestFront();
     const cwd = folder.path;
-    const built = join(cwd, 'built');
-    await buildClient(pathToFileURL(`${built}/`));
-    const { stdout: archive } = await run('npm', ['pack', '--silent', built], { cwd });
+    const { fromCheckout, fromRelease } = await installCommands();
+    const sh = (commands: string) =>
+      run('bash', ['-euo', 'pipefail', '-c', commands], { cwd, env: { ...process.env, ...offline, CHECKOUT: root } });
+    const startProject = async () => {
+      await rm(join(cwd, 'node_modules'), { recursive: true, force: true });
+      await rm(join(cwd, 'package-lock.json'), { force: true });
+      await writeFile(join(cwd, 'package.json'), JSON.stringify({ type: 'module', private: true }));
+    };
+    const use = async () => {
+      await copyFile(new URL('consumer.ts', import.meta.url), join(cwd, 'consumer.ts'));
+      const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--noEmit'];
+      await run(join(root, 'node_modules/.bin/tsc'), [...strict, 'consumer.ts'], { cwd });
+      const { stdout } = await run(process.execPath, ['consumer.ts', front.url, presetKey], { cwd });
+      return JSON.parse(stdout) as unknown;
+    };
+    const used = ['completed webp', true, true, 1280, true, true];
 
-    await writeFile(join(cwd, 'package.json'), JSON.stringify({ type: 'module', private: true }));
-    // The npm cache has its dependencies, as this repository uses them, too.
-    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive.trim()}`], { cwd });
-    await copyFile(new URL('consumer.ts', import.meta.url), join(cwd, 'consumer.ts'));
-    const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--noEmit'];
-    await run(tsc, [...strict, 'consumer.ts'], { cwd });
-    const { stdout } = await run(process.execPath, ['consumer.ts', front.url, presetKey], { cwd });
-    expect(JSON.parse(stdout)).toEqual(['completed webp', true]);
+    await startProject();
+    await sh(fromCheckout);
+    expect(await use()).toEqual(used);
+
+    // The package that a release has, in a folder in place of its downloads.
+    const { stdout: archive } = await run('npm', ['pack', '--silent', `${client}/dist`], { cwd });
+    expect(archive.trim()).toBe(`webcapture-client-${version}.tgz`);
+    const releases = /https:\S+\/v\$version\//g;
+    expect(fromRelease.match(releases)).toHaveLength(1);
+    await startProject();
+    await sh(fromRelease.replace(releases, './'));
+    expect(await use()).toEqual(used);
   },
 );
+
+test('the sources are not packed, and the refusal says what is', { tags: 'long' }, async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
+  const packed = run('npm', ['pack', '--pack-destination', folder.path], { cwd: client });
+  await expect(packed).rejects.toThrow('npm run build:client && npm pack ./services/client/dist');
+});

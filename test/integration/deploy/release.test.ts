@@ -42,6 +42,7 @@ describe('the version', () => {
         'docs/cli.md',
         'docs/operations.md',
         'docs/releases.md',
+        'services/client/README.md',
         'services/front/api/examples.ts',
       ]),
     );

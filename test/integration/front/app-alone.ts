@@ -39,6 +39,7 @@ export function buildAppAlone(
     trustProxy?: boolean;
     proxyHops?: number;
     maxConnectionsPerAddress?: number;
+    corsOrigins?: readonly string[];
     clientLimits?: Partial<ClientLimitOptions>;
     /** Replaces the look-up of the key. */
     lookUp?: (hash: string) => Promise<KeyRecord | null>;
@@ -129,6 +130,7 @@ export function buildAppAlone(
       trustProxy: options.trustProxy ?? false,
       proxyHops: options.proxyHops ?? 1,
       maxConnectionsPerAddress: options.maxConnectionsPerAddress ?? 256,
+      corsOrigins: options.corsOrigins ?? [],
       clientLimits: options.clientLimits ?? unlimited,
       log: options.log ?? silentLog,
       metrics,

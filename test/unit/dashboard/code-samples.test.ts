@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { samplesOf } from '../../../services/dashboard/pages/playground/code-samples.ts';
+import { version } from '../../../services/shared/runtime/run-service.ts';
 import { captureRequestSchema } from '../../../services/shared/api/capture-request.ts';
 import type { JsonSchema } from '../../../services/shared/api/describe-schema.ts';
 import { success } from '../../../services/shared/api/envelope.ts';
@@ -67,6 +68,15 @@ describe('the code sample has the same request in every language', () => {
     ) => (...values: unknown[]) => Promise<void>;
     await new AsyncFunction('Webcapture', 'writeFile', body)(Webcapture, async () => undefined);
     expect(captured).toEqual(request);
+  });
+
+  test('TypeScript is shown with the commands of the README that install the client', async () => {
+    const readme = await readFile(new URL('../../../services/client/README.md', import.meta.url), 'utf8');
+    const { install } = samplesOf(base, request, schema).find(({ title }) => title === 'TypeScript') ?? {};
+    const { fromRelease = '', fromCheckout = '' } = install ?? {};
+    expect(readme).toContain(fromRelease.replaceAll(version, '$version'));
+    expect(readme).toContain(fromCheckout.replace(' && npm install', '\nnpm install'));
+    expect(fromRelease).toContain(`/v${version}/`);
   });
 
   test('Python', async () => {

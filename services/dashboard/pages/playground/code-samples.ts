@@ -1,6 +1,7 @@
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
 import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-text.ts';
+import clientPackage from '../../../client/package.json' with { type: 'json' };
 import type { Body } from './schema.ts';
 
 /** Builds the request in common languages. The key is read from the environment, because people share copied code. */
@@ -8,14 +9,27 @@ export interface Sample {
   readonly title: string;
   /** Built only when the sample is shown: the request may contain a page of a megabyte. */
   readonly code: () => string;
+  /** Commands that install what the code imports, as in the README of the client. */
+  readonly install?: { readonly fromRelease: string; readonly fromCheckout: string };
 }
+
+const { version } = clientPackage;
+const install = {
+  fromRelease: `npm install https://github.com/OWNER/webcapture/releases/download/v${version}/webcapture-client-${version}.tgz`,
+  fromCheckout:
+    '(cd "$CHECKOUT" && npm run build:client) && npm install --install-links "$CHECKOUT/services/client/dist"',
+};
 
 export function samplesOf(serviceUrl: string, request: Body, schema: JsonSchema): readonly Sample[] {
   const file = `capture.${typeof request['format'] === 'string' ? request['format'] : 'png'}`;
   const isBackground = request['background'] === true;
   return [
     { title: 'curl', code: () => withoutDirections(curl(serviceUrl, request, file, isBackground)) },
-    { title: 'TypeScript', code: () => withoutDirections(typescript(serviceUrl, request, file, isBackground)) },
+    {
+      title: 'TypeScript',
+      install,
+      code: () => withoutDirections(typescript(serviceUrl, request, file, isBackground)),
+    },
     { title: 'Python', code: () => withoutDirections(python(serviceUrl, request, file, isBackground)) },
     { title: 'Command line', code: () => commandLine(serviceUrl, request, isBackground ? null : file, schema) },
   ];

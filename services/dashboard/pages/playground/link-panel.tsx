@@ -1,4 +1,4 @@
-import type { ApiKey } from '@webcapture/client';
+import { type ApiKey, signLink } from '@webcapture/client';
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../../shell/errors.ts';
@@ -7,7 +7,7 @@ import { confirm } from '../../widgets/dialog.tsx';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import type { Body } from './schema.ts';
-import { optionsWithoutLink, signLink } from './signed-link.ts';
+import { optionsWithoutLink } from './signed-link.ts';
 
 // In memory only. The user does not have to paste the secret again after visiting another page.
 const keyId = signal('');

@@ -63,6 +63,12 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
             <pre class="untrusted" tabIndex={0}>
               {code}
             </pre>
+            {sample.install !== undefined && (
+              <p class="card-body sample-install">
+                Install the client from a release: <code>{sample.install.fromRelease}</code> Or from a checkout of the
+                repository: <code>{sample.install.fromCheckout}</code>
+              </p>
+            )}
           </div>
         )}
       </div>

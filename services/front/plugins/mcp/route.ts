@@ -23,7 +23,8 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { origin } = new URL(publicUrl);
   app.post('/mcp', {
     schema: mcpDocument,
-    config: { requestExamples, shedsLoad: true },
+    // The hook below refuses pages of other origins.
+    config: { requestExamples, shedsLoad: true, cors: false },
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, messageSchema)),
     onRequest: async ({ headers, facts }) => {
       // Required by the specification, against DNS rebinding: the browser sends the origin of the page. Other clients send no Origin.

@@ -50,7 +50,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
       etag: `W/"${etag}"`,
       'cache-control': `private, max-age=${Math.min(secondsLeft, cacheSeconds, maxAgeSeconds)}`,
       // A cached thumbnail must not be shown to the next user of the same browser.
-      vary: 'Authorization',
+      vary: [reply.getHeader('vary') ?? [], 'Authorization'].flat().join(', '),
     };
     if (isNotModified({ 'if-none-match': request.headers['if-none-match'] }, { etag, storedAt })) {
       return reply.code(304).headers(cacheHeaders).send();
