@@ -23,6 +23,7 @@ async function connect(options: { key?: string; mode?: 'auto' | 'legacy' } = {})
 
 interface ToolResult {
   readonly isError?: boolean;
+  readonly structuredContent?: Record<string, unknown>;
   readonly content: readonly {
     readonly type: string;
     readonly text?: string;
@@ -157,6 +158,33 @@ test('extract_page marks text from the page, limits it, and removes hidden chara
   const whole = await call('extract_page', { url: 'https://example.com/', links: false });
   expect(whole.text).not.toContain('CUT');
   expect(front.renderer.jobs.at(-1)?.options.extract).toEqual(['markdown']);
+});
+
+test('results have the facts of the capture for programs, without text of the page', async () => {
+  await renders(640, 480);
+  const shown = {
+    status: 'completed',
+    mimeType: 'image/png',
+    width: 640,
+    height: 480,
+    tokenCost: 1,
+    region: 'us-east',
+  };
+  const { text, structuredContent } = await call('capture_page', { url: 'https://example.com/?a=secret' });
+  expect(structuredContent).toMatchObject({ ...shown, uuid: uuidIn(text), httpStatus: 200 });
+  expect(structuredContent?.['fileUrl']).toMatch(/^https:\/\/cdn\.test\//);
+  expect(JSON.stringify(structuredContent)).not.toContain('secret');
+  const again = await call('get_capture', { uuid: uuidIn(text) });
+  expect(again.structuredContent).toEqual(structuredContent);
+
+  front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'words of the page');
+  const failed = await call('capture_page', { url: 'https://example.com/' });
+  expect([failed.isError, failed.structuredContent]).toEqual([true, undefined]);
+  const { structuredContent: ended } = await call('get_capture', { uuid: front.renderer.jobs.at(-1)?.uuid });
+  expect(ended).toMatchObject({ status: 'failed', errorCode: 'CAPTURE_FAILED' });
+  expect(JSON.stringify(ended)).not.toContain('words');
+  const { structuredContent: listed } = await call('list_regions');
+  expect(listed?.['regions']).toContainEqual(expect.objectContaining({ name: 'us-east', status: expect.any(String) }));
 });
 
 test('capture_pdf returns a link without bytes', async () => {

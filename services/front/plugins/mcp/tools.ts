@@ -14,6 +14,7 @@ import { fillInDevice } from '../../capture/visitor-rules.ts';
 import type { RequestFacts } from '../../http/request-facts.ts';
 import type { ScaledPictures, WantedPicture } from '../thumbnails/scaled-pictures.ts';
 import { overlayStatus, type StatusView } from '../../status-cache.ts';
+import { factsOf } from './facts.ts';
 import { captureText, errorText, extractedText } from './texts.ts';
 
 export interface McpToolsDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'pipeline' | 'metrics'> {
@@ -61,7 +62,7 @@ export async function callTool(
     const given = structuredClone(args);
     const schema = mcpTools.find((tool) => tool.name === name)?.inputSchema ?? {};
     call.validate(schema, given);
-    return { content: await tools[name](args, given, call, deps) };
+    return await tools[name](args, given, call, deps);
   } catch (thrown) {
     const error = toServiceError(thrown);
     call.facts.code = error.code;
@@ -70,8 +71,11 @@ export async function callTool(
   }
 }
 
+/** What a tool returns: words and pictures for the model, and facts for programs. Without facts if the client has disconnected. */
+type ToolResult = Pick<CallToolResult, 'content' | 'structuredContent'>;
+
 /** `args` as sent; `filled`: with the defaults of the tool. */
-type Tool = (args: Arguments, filled: Arguments, call: ToolCall, deps: McpToolsDeps) => Promise<Content[]>;
+type Tool = (args: Arguments, filled: Arguments, call: ToolCall, deps: McpToolsDeps) => Promise<ToolResult>;
 
 const tools: Readonly<Record<McpToolName, Tool>> = {
   async capture_page(args, _filled, call, deps) {
@@ -102,18 +106,26 @@ const tools: Readonly<Record<McpToolName, Tool>> = {
     facts.account = account.id;
     facts.record = record;
     const view = captureView(record, { cdnUrl: deps.cdnUrl, now: deps.now() });
-    return [text(captureText(view)), ...(includeImage === true ? await pictureOf(record, call, deps) : [])];
+    const picture = includeImage === true ? await pictureOf(record, call, deps) : [];
+    return { content: [text(captureText(view)), ...picture], structuredContent: factsOf(view) };
   },
 
   async list_regions(_args, _filled, _call, { status }) {
     const prefix = 'engine.';
     const { components = [] } = overlayStatus(status.view());
-    const regions = components.filter(({ name }) => name.startsWith(prefix));
-    const lines = regions.map(
-      ({ name, status: state, message }) =>
-        `- ${name.slice(prefix.length)}: ${state}${message === undefined ? '' : ` (${message})`}`,
-    );
-    return [text(['Regions (the option region; auto chooses one):', ...lines].join('\n'))];
+    const regions = components
+      .filter(({ name }) => name.startsWith(prefix))
+      .map(({ name, status: state, message }) => ({
+        name: name.slice(prefix.length),
+        status: state,
+        ...(message === undefined ? {} : { message }),
+      }));
+    const lines = regions.map((region) => {
+      const note = 'message' in region ? ` (${region.message})` : '';
+      return `- ${region.name}: ${region.status}${note}`;
+    });
+    const words = ['Regions (the option region; auto chooses one):', ...lines].join('\n');
+    return { content: [text(words)], structuredContent: { regions } };
   },
 };
 
@@ -125,7 +137,7 @@ async function capture(
   { authorization, facts, clientGone, validate }: ToolCall,
   deps: McpToolsDeps,
   use: (state: CaptureState, record: CaptureRecord | undefined) => Promise<Content[]>,
-): Promise<Content[]> {
+): Promise<ToolResult> {
   const body: Record<string, unknown> = structuredClone(given);
   fillInDevice(body);
   validate(captureRequestSchema, body);
@@ -138,8 +150,8 @@ async function capture(
     () => pipeline.capture(request, facts),
     async (answer) => {
       // The client has disconnected.
-      if (answer === null || answer.data === null) return [];
-      return use(answer.data, answer.record);
+      if (answer === null || answer.data === null) return { content: [] };
+      return { content: await use(answer.data, answer.record), structuredContent: factsOf(answer.data) };
     },
   );
 }
