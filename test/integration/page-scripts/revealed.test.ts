@@ -93,10 +93,29 @@ describe('keepRevealed', () => {
     expect(await keep('<i id="last"></i><i id="more"></i>', hide)).toMatchObject({ last: ['0', 'visible'] });
   });
 
-  test('passes over elements that cannot have a style', async () => {
+  test.each([
+    ['', ['none', 'none', 'none']],
+    ['transform: translateX(9px)', ['matrix(1, 0, 0, 1, 9, 0)', 'none', 'none']],
+    ['translate: 9px', ['none', '9px', 'none']],
+    ['scale: 2', ['none', 'none', '2']],
+  ])('restores the place and size of an element with the style "%s"', async (style, places) => {
+    const seen = await keep(`<p id="x">x</p><style>#x { ${style} }</style>${script}`, () => {
+      const gone = 'opacity:0;visibility:hidden;transform:translateX(99px);translate:99px;scale:0.5';
+      document.querySelector('#x')?.setAttribute('style', gone);
+    });
+    expect(seen).toEqual({ x: ['1', 'visible'] });
+    const now = await page.read(() => {
+      const { transform, translate, scale } = getComputedStyle(document.querySelector('#x') as Element);
+      return [transform, translate, scale];
+    });
+    expect(now).toEqual(places);
+  });
+
+  test.each(['', 'b { opacity: 0.9 }'])('passes over elements that cannot have a style: %s', async (style) => {
     const seen = await keep(
-      `<p id="x">x</p><script>document.body.prepend(document.createElementNS('urn:other', 'foreign'))</script>`,
-      () => ((document.querySelector('#x') as HTMLElement).style.opacity = '0'),
+      `<p id="x">x</p><style>${style}</style>
+       <script>document.body.prepend(document.createElementNS('urn:other', 'foreign'))</script>`,
+      () => document.head.insertAdjacentHTML('beforeend', '<style>foreign, #x { opacity: 0 }</style>'),
     );
     expect(seen).toEqual({ x: ['1', 'visible'] });
   });
@@ -147,7 +166,7 @@ describe('countUnseen', () => {
       [unseen('opacity:0') + unseen('opacity:0'), 2],
       [`<img style="opacity:0;width:9px;height:9px">${script}`, 1],
       [unseen('opacity:0.05'), 0],
-      [unseen('opacity:0', ' '), 0],
+      [unseen('opacity:0;height:9px', ' '), 0],
       [unseen('opacity:0;width:1px'), 0],
       [unseen('opacity:0;height:1px'), 0],
       [unseen('opacity:0;position:fixed'), 0],

@@ -105,6 +105,8 @@ describe('findScroller', () => {
       `<iframe style="position:absolute;inset:0;border:0;width:640px;height:480px" ${source}></iframe>`;
     await page.show(frame(`srcdoc="<body style='margin:0;height:900px'>"`));
     expect(await find()).toBe(420);
+    await page.call(growScroller, [], helpers);
+    expect(await page.read(() => document.querySelector('iframe')?.clientHeight)).toBe(900);
     await page.show(frame(`src="${foreign.frame}"`));
     expect(await find()).toBeNull();
     await page.read(() => noteFrameHeight(document.querySelector('iframe') as HTMLIFrameElement, 700), helpers);
@@ -167,7 +169,7 @@ describe('unrollScroller', () => {
   test('lets heights follow the content, and clips what was hidden at the sides', async () => {
     await unroll(
       '<div id="app"><div id="pane"><p id="content"></p></div></div>',
-      'html, body { height: 100% } p { margin: 0 } #app { height: 480px; overflow: hidden } #pane { height: 480px; overflow: auto } #content { height: 900px }',
+      'html, body { height: 100% } p { margin: 0 } #app { height: 480px !important; overflow: hidden } #pane { height: 480px; overflow: auto } #content { height: 900px }',
     );
     expect(await readHeights()).toEqual({ app: 900, pane: 900, content: 900 });
     const overflows = await page.read(() =>
@@ -181,7 +183,7 @@ describe('unrollScroller', () => {
   test('takes fixed boxes out of the viewport, in their places', async () => {
     await unroll(
       '<div id="pane"><p id="content"></p></div>',
-      'p { margin: 0 } #pane { position: fixed; left: 20px; top: 30px; right: 0; bottom: 0; padding: 5px; overflow: auto } #content { height: 900px }',
+      'body { position: relative; margin: 7px } p { margin: 0 } #pane { position: fixed; left: 20px; top: 30px; right: 0; bottom: 0; padding: 5px; overflow: auto } #content { height: 900px }',
     );
     const seen = await page.read(() => {
       const element = document.querySelector('#pane') as Element;
@@ -201,7 +203,8 @@ describe('unrollScroller', () => {
 
   test('makes a frame as tall as its content', async () => {
     await unroll(
-      `<iframe id="frame" style="border:0;width:640px;height:480px;max-height:480px" srcdoc="<body style='margin:0;height:900px'>"></iframe>`,
+      `<iframe id="frame" style="border:0;width:640px;height:480px" srcdoc="<body style='margin:0;height:900px'>"></iframe>`,
+      'iframe { max-height: 480px }',
     );
     expect(await readHeights()).toEqual({ frame: 900 });
   });
