@@ -103,7 +103,7 @@ describe('placeFixed', () => {
   test('keeps the place of a background that hangs at the lower edge or has other limits', async () => {
     await place(
       `${fixed('low', 'bottom:0;height:100%;background:red')}
-       ${fixed('limited', 'top:0;height:100%;max-height:100vh;min-height:100vh;max-width:90px;padding:0 5px;border-radius:9px;background:red')}
+       ${fixed('limited', 'top:0;height:100%;max-height:100vh;min-height:100vh;max-width:90px;box-sizing:border-box;padding:7px 5px;border-radius:9px;background:red')}
        ${fixed('both', 'top:0;height:100%;background:red', '<p id="child" style="margin:0;height:100%;background:blue"></p>')}
        ${fixed('frame', 'top:0;height:100%;border-image:linear-gradient(red, blue) 1;background:linear-gradient(red, blue)')}
        <img id="picture" style="position:fixed;bottom:0;left:0;width:100%;height:100%;max-height:100vh">
@@ -119,7 +119,7 @@ describe('placeFixed', () => {
       film: [0, 2000],
     });
     const look = ['width', 'border-bottom-left-radius', 'border-bottom-right-radius', 'border-top-left-radius'];
-    expect(await styleOf('limited', look)).toEqual(['90px', '0px', '0px', '9px']);
+    expect(await styleOf('limited', look)).toEqual(['80px', '0px', '0px', '9px']);
     expect(await styleOf('frame', ['border-image-source'])).toEqual(['none']);
   });
 
