@@ -78,7 +78,7 @@ describe('clearView', () => {
        ${box('above', 100, 0, 200, 100)} ${box('through', 260, 100, 20, 100, 'position:absolute; pointer-events: none')}
        <div id="fixed" style="position:fixed;left:0;bottom:0;width:640px;height:20px"></div>
        <div style="height:2000px"></div>
-       <script>outer.innerHTML = '<b id="nested"></b>'; scrollTo(0, 50)</script>`,
+       <script>outer.innerHTML = '<b id="nested"><i id="deep" style="position:absolute;inset:0"></i></b>'; scrollTo(0, 50)</script>`,
     );
     const before = await page.read(readStyles);
     expect(await clear()).toEqual({ sheets: 0, top: 50 });
@@ -88,11 +88,11 @@ describe('clearView', () => {
     for (const id of ['middle', 'outer', 'through']) expect(after[id]).toBe(hidden);
   });
 
-  test('hides boxes that cover only an edge or a corner of the target', async () => {
+  test('hides boxes that cover a pixel at an edge or a corner of the target', async () => {
     await page.show(
       `<div id="target" style="position:absolute;left:100px;top:100px;width:200px;height:200px"></div>
-       ${box('left', 0, 150, 102, 50)} ${box('right', 298, 150, 100, 50)} ${box('top', 150, 0, 50, 102)}
-       ${box('bottom', 150, 298, 50, 50)} ${box('corner', 290, 290, 100, 100)}`,
+       ${box('left', 0, 150, 101, 50)} ${box('right', 299, 150, 100, 50)} ${box('top', 150, 0, 50, 101)}
+       ${box('bottom', 150, 299, 50, 50)} ${box('corner', 290, 290, 100, 100)}`,
     );
     await clear();
     expect(await page.read(readStyles)).toEqual({
@@ -121,6 +121,47 @@ describe('clearView', () => {
        ${box('cover', 100, 100, 100, 100, 'position:absolute; z-index: 1')}`,
     );
     await clear();
+    expect((await page.read(readStyles))['cover']).toBe(hidden);
+  });
+
+  test('leaves boxes between the target and its content alone', async () => {
+    await page.show(
+      `<div id="target" style="position:absolute;left:100px;top:100px;width:100px;height:100px">
+         <p style="position:absolute;z-index:2;inset:0;margin:0"></p>
+       </div>
+       ${box('between', 100, 100, 100, 100, 'position:absolute; z-index: 1')}`,
+    );
+    await clear();
+    expect((await page.read(readStyles))['between']).toBe('');
+  });
+
+  test('checks 20,000 elements, also those below others', async () => {
+    await page.show(
+      `<main id="target" style="position:absolute;left:0;top:0;width:100px;height:100px"></main>
+       <div id="last" class="cover"></div><div id="more" class="cover"></div>`,
+      '<style>.cover { position: absolute; left: 0; top: 0; width: 100px; height: 100px } s { display: none }</style>',
+    );
+    await page.read(() => {
+      const before = document.querySelectorAll('*').length - 1;
+      const fillers = Array.from({ length: 20_000 - before }, () => document.createElement('s'));
+      document.querySelector('#last')?.before(...fillers);
+    });
+    await clear();
+    const styles = await page.read(readStyles);
+    expect([styles['last'], styles['more']]).toEqual([hidden, '']);
+  });
+
+  test('passes over elements that cannot have a style, and keeps the style sheets of the page', async () => {
+    await page.show(
+      `<div id="target" style="position:absolute;left:0;top:0;width:100px;height:100px"></div>
+       ${box('cover', 0, 0, 100, 100)}
+       <style>foreign { position: absolute; left: 0; top: 0; width: 100px; height: 100px }</style>
+       <script>
+         cover.before(document.createElementNS('urn:other', 'foreign'));
+         document.adoptedStyleSheets.push(new CSSStyleSheet());
+       </script>`,
+    );
+    expect(await clear()).toMatchObject({ sheets: 1 });
     expect((await page.read(readStyles))['cover']).toBe(hidden);
   });
 

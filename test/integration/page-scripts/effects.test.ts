@@ -20,10 +20,10 @@ beforeAll(async () => {
   page = await sharedScriptPage();
 });
 
-/** Scrolls through a page of 3000 px as a capture does, and holds its effects. Returns their number and rules, by id. */
-async function hold(body: string, onScroll: string, style = '') {
+/** Scrolls through a page of 3000 px, or another height, as a capture does, and holds its effects. Returns their number and rules, by id. */
+async function hold(body: string, onScroll: string, style = '', height = 3000) {
   await page.show(
-    `<main style="position:relative;height:3000px;overflow:clip">${body}</main>
+    `<main style="position:relative;height:${height}px;overflow:clip">${body}</main>
      <style>.e { position: absolute; left: 0; width: 20px; height: 20px } ${style}</style>
      <script>const apply = () => { const y = scrollY; ${onScroll} }; document.addEventListener('scroll', apply); apply()</script>`,
   );
@@ -92,6 +92,41 @@ describe('holdScrollEffects', () => {
       `x.style.transform = 'translateX(' + y + 'px)'; clock.style.transform = 'translateX(' + performance.now() + 'px)'`,
     );
     expect(Object.keys(rules)).toEqual(['x']);
+  });
+
+  test('holds 300 elements', async () => {
+    const { held, rules } = await hold(
+      `${'<i class="e" style="top:1500px"></i>'.repeat(299)}<b class="e" id="last" style="top:1500px"></b><b class="e" id="more" style="top:1500px"></b>`,
+      `for (const e of document.querySelectorAll('.e')) e.style.transform = 'translateX(' + y + 'px)'`,
+    );
+    expect([held, 'last' in rules, 'more' in rules]).toEqual([300, true, false]);
+  });
+
+  test('looks at 41 positions of a tall page', async () => {
+    const { rules } = await hold(
+      '<i class="e" id="x" style="top:10300px"></i>',
+      `x.style.transform = 'translateX(' + y + 'px)'`,
+      '',
+      20_000,
+    );
+    // Positions are 488 px apart: a fortieth of the way.
+    expect(rules).toEqual({ x: `transform: translateX(${21 * 488}px) !important; ${still}` });
+  });
+
+  test('looks again at 8 positions whose styles may not come back', async () => {
+    const tops = Array.from({ length: 10 }, (_, index) => 600 + 200 * index);
+    const { rules } = await hold(
+      tops.map((top) => `<i class="e" id="at${top}" style="top:${top}px"></i>`).join(''),
+      // At the top of the page, the style is another one each time.
+      `if (y === 0) globalThis.tops = (globalThis.tops ?? 0) + 1;
+       for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + (y || tops) + 'px)'`,
+    );
+    expect(Object.keys(rules).toSorted()).toEqual(
+      tops
+        .slice(0, 8)
+        .map((top) => `at${top}`)
+        .toSorted(),
+    );
   });
 
   test('measures an element in a sticky box by the way of the box', async () => {

@@ -41,6 +41,47 @@ async function waitWith(answers: readonly string[], { maxMs = 60_000, runs = tru
   return { ...result, asked: await page.page.evaluate(() => (globalThis as { asked?: number }).asked) };
 }
 
+/** Shows a page that changes itself at each question for pending work, and starts to record changes. Returns the start time. */
+async function showChanging(change: string, answers: readonly string[]): Promise<number> {
+  const places = {
+    below: 'top:480px',
+    lowest: 'top:479px',
+    beside: 'left:640px',
+    rightmost: 'left:639px',
+    above: 'top:-100px;height:99px',
+    topmost: 'top:-100px;height:100px',
+    leftOut: 'left:-100px;width:99px',
+  };
+  const boxes = Object.entries(places).map(([id, place]) => `<i id="${id}" style="${place}"></i>`);
+  await page.show(
+    `<p id="seen" title="old">text</p><p id="hidden" hidden></p>${boxes.join('')}${'<u></u>'.repeat(200)}<script>
+       var asked = 0, answers;
+       const many = (count) => { for (const each of [...document.querySelectorAll('u')].slice(0, count)) each.title = 'new' };
+       document.addEventListener('${stillQuestion}-due', () => {
+         const detail = answers?.[asked] ?? '';
+         if (detail !== '') { ${change} }
+         asked += 1;
+         document.dispatchEvent(new CustomEvent('${stillQuestion}-answer', { detail }));
+       });
+     </script>`,
+    '<style>i { position: absolute; width: 9px; height: 9px } s, u { display: none } b { display: block; height: 9px }</style>',
+  );
+  const start = await page.call(watchChanges, []);
+  await page.page.evaluate((all) => Object.assign(globalThis, { answers: all, asked: 0 }), answers);
+  return start;
+}
+
+/** Whether a change of the page, at the first question for pending work, counts. */
+async function notices(change: string, scope: 'visible' | 'all'): Promise<boolean> {
+  const start = await showChanging(change, ['navigation 0 -1 0;']);
+  const { lastChange } = await page.call(
+    untilNothingIsDue,
+    [scope, 60_000, 60_000, { runs: true }],
+    [fingerprintCanvas],
+  );
+  return lastChange > start;
+}
+
 describe('untilNothingIsDue', () => {
   test('waits for pending work that may change the page', async () => {
     for (const [answer, isAwaited] of [
@@ -105,6 +146,64 @@ describe('untilNothingIsDue', () => {
     const busy = Array.from({ length: 10_000 }, () => 'navigation 0 -1 0;');
     const { asked = 0, changing } = await waitWith(busy, { maxMs: 300 });
     expect([asked > 0, changing]).toEqual([true, undefined]);
+  });
+
+  test('notices changes of what is in view', async () => {
+    const hide = (count: number) => `Array.from({ length: ${count} }, () => document.createElement('s'))`;
+    for (const [change, inViewport, inDocument = inViewport] of [
+      ["seen.title = 'new'", true],
+      ["seen.title = 'old'", false],
+      ["seen.firstChild.data = 'other'", true],
+      ["seen.firstChild.data = 'text'", false],
+      ["seen.replaceChildren('other')", true],
+      ["seen.replaceChildren('text')", false],
+      ['seen.remove()', true],
+      ["seen.replaceChildren(document.createElement('s'))", true],
+      ["hidden.title = 'new'", false],
+      ["below.title = 'new'", false, true],
+      ["lowest.title = 'new'", true],
+      ["beside.title = 'new'", false, true],
+      ["rightmost.title = 'new'", true],
+      ["above.title = 'new'", false, true],
+      ["topmost.title = 'new'", true],
+      ["leftOut.title = 'new'", false, true],
+      ["document.head.append(document.createElement('meta'))", false],
+      ["document.head.append(document.createElement('style'))", true],
+      ["document.body.append(document.createElement('script'))", false],
+      ["below.append(document.createElement('b'))", false, true],
+      // Of the nodes added to one parent, 20 count, and of the changed nodes in one poll 200.
+      [`seen.append(...${hide(19)}, document.createElement('b'))`, true],
+      [`seen.append(...${hide(20)}, document.createElement('b'))`, false],
+      [`many(199); seen.title = 'new'`, true],
+      [`many(200); seen.title = 'new'`, false],
+    ] as const) {
+      expect(await notices(change, 'visible'), change).toBe(inViewport);
+      expect(await notices(change, 'all'), change).toBe(inDocument);
+    }
+  });
+
+  test('tells whether content was still added, or only moved, at the limit', async () => {
+    for (const [change, changing] of [
+      ["seen.append('more')", 'content'],
+      ["seen.style.left = performance.now() + 'px'", 'animations'],
+      ["hidden.append('more')", undefined],
+    ] as const) {
+      const busy = Array.from({ length: 10_000 }, () => 'navigation 0 -1 0;');
+      await showChanging(change, busy);
+      const result = await page.call(untilNothingIsDue, ['visible', 300, 300, { runs: true }], [fingerprintCanvas]);
+      expect(result.changing, change).toBe(changing);
+    }
+  });
+
+  test('waits beyond the limit while content is added', async () => {
+    await showChanging(
+      "seen.append('more')",
+      Array.from({ length: 5 }, () => 'navigation 0 -1 0;'),
+    );
+    await page.page.evaluate(() => document.querySelector('#seen')?.append('more'));
+    const result = await page.call(untilNothingIsDue, ['visible', 0, 60_000, { runs: true }], [fingerprintCanvas]);
+    expect(result.changing).toBeUndefined();
+    expect(await page.page.evaluate(() => (globalThis as { asked?: number }).asked)).toBe(6);
   });
 
   test('returns at once if changes are not recorded', async () => {

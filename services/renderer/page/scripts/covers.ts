@@ -71,7 +71,7 @@ export function clearView({ document: shown, view, target }: Level, boxNow: () =
   sheet.replaceSync('*, *::before, *::after { pointer-events: auto !important }');
   for (const root of roots) root.adoptedStyleSheets.push(sheet);
   const others = roots
-    .flatMap((root) => [...root.querySelectorAll(root === shown ? 'body *' : '*')])
+    .flatMap((root) => [...root.querySelectorAll('*')])
     .slice(0, maxElements)
     .filter(isApart);
   const hidden = new Set<Element>();

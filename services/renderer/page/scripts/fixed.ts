@@ -71,6 +71,11 @@ export function putAt(element: Element, top: number): void {
   setImportant(element, { top: `${top - now}px` });
 }
 
+/** Keeps the heights of boxes around a background that grows out of them: what they place at their lower edge stays where it is. */
+function keepHeights(layers: readonly Element[]): void {
+  for (const layer of layers) setImportant(layer, { height: getComputedStyle(layer).height, overflow: 'visible' });
+}
+
 /** Extends the background of a box as tall as the viewport to the end of the page. */
 function reachDown(element: Element, by: number): void {
   const { width, height, top } = own(element).getBoundingClientRect();
@@ -94,12 +99,12 @@ function reachDown(element: Element, by: number): void {
   if (isPicture(painted)) {
     // A picture that does not cover the viewport is content and not a background.
     if (width < innerWidth - 2) return;
-    for (const layer of layers)
-      setImportant(layer, { height: `${height + by}px`, 'max-height': 'none', bottom: 'auto' });
+    keepHeights(layers.slice(0, -1));
+    setImportant(painted, { height: `${height + by}px`, 'max-height': 'none', bottom: 'auto' });
     putAt(element, top);
     return;
   }
-  for (const layer of layers.slice(0, -1)) setImportant(layer, { overflow: 'visible' });
+  keepHeights(layers.slice(0, -1));
   const style = getComputedStyle(painted);
   const inner = (size: number, ...around: string[]) =>
     `${around.reduce((left, value) => left - Number.parseFloat(value), size)}px`;
@@ -111,7 +116,7 @@ function reachDown(element: Element, by: number): void {
     'max-width': 'none',
     'box-sizing': 'content-box',
     flex: 'none',
-    ...continuedBackground(style, by),
+    ...continuedBackground(style, by + Number.parseFloat(style.borderBottomWidth)),
   });
   putAt(element, top);
 }
@@ -194,6 +199,7 @@ export const fixedHelpers = [
   continuedBackground,
   setImportant,
   putAt,
+  keepHeights,
   reachDown,
   reachDownPseudos,
   reachDownCanvas,

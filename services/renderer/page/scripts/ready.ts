@@ -144,7 +144,7 @@ export async function untilNothingIsDue(
     const element = node instanceof Element ? node : own(node).parentElement;
     if (element === null || !own(element).isConnected) return false;
     if (own(element).matches('style, link')) return true;
-    if (own(element).matches('head, head *, script, template') || !own(element).checkVisibility()) return false;
+    if (!own(element).checkVisibility()) return false;
     return scope === 'all' || isInViewport(element);
   };
   const isInViewport = (element: Element): boolean => {

@@ -1,0 +1,269 @@
+// @module-tag long
+// @module-tag page-script
+/// <reference lib="dom" />
+import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedHelpers, noteFixed, placeFixed } from '../../../services/renderer/page/scripts/fixed.ts';
+import type { PageState } from '../../../services/renderer/page/scripts/state.ts';
+import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
+import { everyElement } from '../../../services/renderer/page/scripts/tree.ts';
+import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
+
+declare const pageState: PageState;
+
+let page: ScriptPage;
+beforeAll(async () => {
+  page = await sharedScriptPage();
+});
+
+const helpers = [cssMayUse, everyElement, ...fixedHelpers];
+/** Heights of the viewport, before and while the whole page is in view, and of the page, in CSS pixels. */
+const [height, tall, pageHeight] = [480, 1480, 2000];
+
+/** Shows a page, and notes its fixed boxes in the tall viewport. */
+async function note(body: string, style: string): Promise<void> {
+  await page.show(body, `<style>${style}</style>`);
+  await page.page.setViewportSize({ width: 640, height: tall });
+  await page.call(noteFixed, [], helpers);
+  await page.page.setViewportSize({ width: 640, height });
+}
+
+async function place(body: string, style = ''): Promise<void> {
+  await note(body, style);
+  await page.call(placeFixed, [pageHeight], helpers);
+}
+
+/** Returns top and height of the elements with an id, and `hidden` for those that cannot be seen, by id. */
+const readBoxes = () =>
+  page.read(() =>
+    Object.fromEntries(
+      [...document.querySelectorAll('[id]')].map((each) => {
+        const box = each.getBoundingClientRect();
+        const isHidden = getComputedStyle(each).visibility === 'hidden';
+        return [each.id, isHidden ? 'hidden' : [box.top, box.height]];
+      }),
+    ),
+  );
+
+const styleOf = (id: string, names: readonly string[]) =>
+  page.call(
+    (of: string, all: readonly string[]) => {
+      const style = getComputedStyle(document.querySelector(`#${of}`) as Element);
+      return all.map((name) => style.getPropertyValue(name));
+    },
+    [id, names],
+  );
+
+const fixed = (id: string, style: string, content = '') =>
+  `<div id="${id}" style="position:fixed;left:0;width:100px;${style}">${content}</div>`;
+
+describe('placeFixed', () => {
+  test('puts boxes at the lower edge at the end of the page, and leaves the others in the first viewport', async () => {
+    await place(
+      `${fixed('bar', 'top:0;height:50px')} ${fixed('foot', 'bottom:10px;height:50px')} ${fixed('half', 'top:50%;height:20px')}
+       ${fixed('last', 'top:479px;height:20px')} ${fixed('below', 'top:480px;height:20px')}
+       ${fixed('moved', 'bottom:0;height:30px;margin-bottom:5px;transition:all 60s')} <p id="flow" style="height:9px;margin:0">text</p>`,
+    );
+    expect(await readBoxes()).toEqual({
+      bar: [0, 50],
+      foot: [1940, 50],
+      half: [240, 20],
+      last: [479, 20],
+      below: 'hidden',
+      moved: [1965, 30],
+      flow: [0, 9],
+    });
+  });
+
+  test('continues a background as tall as the viewport, and leaves its content in the first viewport', async () => {
+    const end = (id: string) => `<i id="${id}" style="position:absolute;bottom:0;height:20px"></i>`;
+    await place(
+      `${fixed('plain', 'top:0;height:100%;box-sizing:border-box;padding:8px;background-color:red;border-bottom:4px solid', end('inside'))}
+       ${fixed('outer', 'top:0;bottom:0;overflow:hidden', `<p id="small" style="height:9px;margin:0"></p><div id="layer" style="position:absolute;inset:0;background:linear-gradient(red, blue)">${end('deep')}</div>${end('beside')}`)}
+       ${fixed('empty', 'top:0;height:100%', end('edge'))}
+       ${fixed('near', 'top:0;height:100.2vh;background:red')} ${fixed('other', 'top:0;height:100.4vh;background:red')}`,
+    );
+    expect(await readBoxes()).toEqual({
+      plain: [0, 2000],
+      inside: [456, 20],
+      outer: [0, 480],
+      small: [0, 9],
+      layer: [0, 2000],
+      deep: [460, 20],
+      beside: [460, 20],
+      empty: [0, 480],
+      edge: [460, 20],
+      near: [0, expect.closeTo(2000.96, 1)],
+      other: [0, expect.closeTo(481.92, 1)],
+    });
+    expect(await styleOf('plain', ['border-bottom-width', 'width'])).toEqual(['1524px', '84px']);
+    expect(await styleOf('layer', ['background-origin', 'background-clip'])).toEqual(['border-box', 'border-box']);
+    expect(await styleOf('outer', ['overflow'])).toEqual(['visible']);
+  });
+
+  test('keeps the place of a background that hangs at the lower edge or has other limits', async () => {
+    await place(
+      `${fixed('low', 'bottom:0;height:100%;background:red')}
+       ${fixed('limited', 'top:0;height:100%;max-height:100vh;min-height:100vh;max-width:90px;box-sizing:border-box;padding:7px 5px;border-radius:9px;background:red')}
+       ${fixed('both', 'top:0;height:100%;background:red', '<p id="child" style="margin:0;height:100%;background:blue"></p>')}
+       ${fixed('frame', 'top:0;height:100%;border-image:linear-gradient(red, blue) 1;background:linear-gradient(red, blue)')}
+       <img id="picture" style="position:fixed;bottom:0;left:0;width:100%;height:100%;max-height:100vh">
+       <video id="film" style="position:fixed;bottom:0;left:0;width:100%;height:100%"></video>`,
+    );
+    expect(await readBoxes()).toEqual({
+      low: [0, 2000],
+      limited: [0, 2000],
+      both: [0, 2000],
+      child: [0, 480],
+      frame: [0, 2000],
+      picture: [0, 2000],
+      film: [0, 2000],
+    });
+    const look = ['width', 'border-bottom-left-radius', 'border-bottom-right-radius', 'border-top-left-radius'];
+    expect(await styleOf('limited', look)).toEqual(['80px', '0px', '0px', '9px']);
+    expect(await styleOf('frame', ['border-image-source'])).toEqual(['none']);
+  });
+
+  test('leaves boxes alone if the viewport was not taller', async () => {
+    await page.show(`${fixed('all', 'top:0;height:100%;background:red')} ${fixed('foot', 'bottom:0;height:50px')}`);
+    await page.call(noteFixed, [], helpers);
+    await page.call(placeFixed, [pageHeight], helpers);
+    expect(await readBoxes()).toEqual({ all: [0, 480], foot: [430, 50] });
+  });
+
+  test('repeats an image of a background with each viewport', async () => {
+    const image = `background-image:url('data:image/gif;base64,')`;
+    await place(
+      `${fixed('once', `top:0;height:100%;background-repeat:no-repeat;${image}`)}
+       ${fixed('across', `top:0;height:100%;background-repeat:repeat-x;${image}`)}`,
+    );
+    const names = ['background-repeat', 'background-origin'];
+    expect(await styleOf('once', names)).toEqual(['repeat-y', 'padding-box']);
+    expect(await styleOf('across', names)).toEqual(['repeat', 'padding-box']);
+  });
+
+  test('stretches a picture only if it covers the width of the viewport', async () => {
+    const picture = (id: string, width: number) =>
+      `<canvas id="${id}" style="position:fixed;top:0;left:0;height:100%;width:${width}px"></canvas>`;
+    await place(
+      `${picture('wide', 638)} ${picture('narrow', 637)}
+       <div id="outer" style="position:fixed;inset:0">
+         <canvas id="inner" style="position:absolute;width:100%;height:100%"></canvas>
+         <i id="text" style="position:absolute;bottom:0;height:20px"></i>
+       </div>`,
+    );
+    expect(await readBoxes()).toEqual({
+      wide: [0, 2000],
+      narrow: [0, 480],
+      outer: [0, 480],
+      inner: [0, 2000],
+      text: [460, 20],
+    });
+  });
+
+  test('continues pseudo-elements that grew with the viewport', async () => {
+    await place(
+      '<div id="a"></div><div id="b"></div><div id="c"></div><div id="d"></div>',
+      `#a::before, #a::after { content: ''; position: fixed; top: 0; height: 100%; background: red } #a::after { height: 50px }
+       #b::after { content: ''; position: absolute; height: 100%; background: red } #c::before { position: fixed; height: 100% }
+       #d::before { content: ''; position: fixed; bottom: 0; height: 100vh; max-height: 100%; background: red }`,
+    );
+    const borders = await page.read(() =>
+      ['#a', '#b', '#c', '#d'].map((id) =>
+        ['::before', '::after'].map((pseudo) => {
+          const { borderBottomWidth } = getComputedStyle(document.querySelector(id) as Element, pseudo);
+          return Number.parseFloat(borderBottomWidth);
+        }),
+      ),
+    );
+    expect(borders).toEqual([
+      [1520, 0],
+      [0, 0],
+      [0, 0],
+      [1520, 0],
+    ]);
+    const [top, fixedHeight] = await page.read(() => {
+      const style = getComputedStyle(document.querySelector('#d') as Element, '::before');
+      return [style.top, style.height];
+    });
+    expect([top, fixedHeight]).toEqual(['0px', '480px']);
+    expect(await page.read(() => document.querySelectorAll('[data-webcapture-fixed]').length)).toBe(2);
+  });
+
+  test('draws a background of the page that is attached to the viewport in a box of its own', async () => {
+    const layer = () =>
+      page.read(() => {
+        const last = document.documentElement.lastElementChild as Element;
+        const source = getComputedStyle(document.body).backgroundImage;
+        const { top, height: own, width } = last.getBoundingClientRect();
+        return last === document.body ? undefined : { source, top, height: own, width };
+      });
+    const image = 'background: linear-gradient(red, blue)';
+    const rest = '.x { position: fixed }';
+    await place('<p>text</p>', `body { ${image} fixed } ${rest}`);
+    expect(await layer()).toEqual({ source: 'none', top: 0, height: 2000, width: 640 });
+    await place('<p>text</p>', `html { ${image} fixed } body { ${image} } ${rest}`);
+    expect(await layer()).toMatchObject({ height: 2000, source: 'linear-gradient(rgb(255, 0, 0), rgb(0, 0, 255))' });
+    await place('<p>text</p>', `body { ${image} } ${rest}`);
+    expect(await layer()).toBeUndefined();
+  });
+
+  test('puts sticky boxes at their places, unless they stick in a box that scrolls', async () => {
+    await place(
+      `<div style="height:2000px"><p style="height:1900px;margin:0"></p><b id="flow"></b></div>
+       <div style="position:absolute;top:0;height:100px;overflow:auto"><p style="height:900px;margin:0"></p><b id="list"></b></div>
+       <div style="position:absolute;top:0;height:2000px;overflow:clip"><p style="height:900px;margin:0"></p><b id="clipped"></b></div>
+       <i id="image" style="background:linear-gradient(red, blue) fixed"></i>`,
+      'b { display: block; position: sticky; bottom: 0; height: 10px } #flow { bottom: 0 }',
+    );
+    expect(await readBoxes()).toMatchObject({ flow: [1900, 10], list: [90, 10], clipped: [900, 10] });
+    expect(await styleOf('image', ['background-attachment'])).toEqual(['scroll']);
+  });
+
+  test('puts sticky boxes of a body or pane that scrolls the page at their places', async () => {
+    const sticky = '<p style="height:900px;margin:0"></p><b class="s"></b>';
+    await note(
+      `<div id="pane" style="height:200px;overflow:auto">${sticky}</div><div id="list" style="height:200px;overflow:auto">${sticky}</div>`,
+      'html, body { height: 300px; overflow: auto } b { display: block; position: sticky; bottom: 0; height: 10px; top: auto }',
+    );
+    await page.read(() => {
+      const element = document.querySelector('#pane') as HTMLElement;
+      pageState.webcaptureScroller = { scrolled: element, panes: [{ element, scrolled: element, chain: [] }] };
+      document.body.insertAdjacentHTML('beforeend', '<p style="height:900px;margin:0"></p><b class="s"></b>');
+    });
+    await page.call(placeFixed, [pageHeight], helpers);
+    const positions = await page.read(() =>
+      [...document.querySelectorAll('b')].map((each) => getComputedStyle(each).position),
+    );
+    expect(positions).toEqual(['relative', 'sticky', 'relative']);
+  });
+
+  test('leaves boxes alone that scroll the page, and what is in them or around them', async () => {
+    const foot = fixed('outer', 'bottom:0;height:50px', '<div id="pane"></div>');
+    await note(foot + fixed('foot', 'bottom:0;height:50px'), '#pane { position: fixed; bottom: 0; height: 40px }');
+    await page.read(() => {
+      const element = document.querySelector('#pane') as HTMLElement;
+      pageState.webcaptureScroller = { scrolled: element, panes: [{ element, scrolled: element, chain: [] }] };
+    });
+    await page.call(placeFixed, [pageHeight], helpers);
+    expect(await readBoxes()).toEqual({ outer: [430, 50], pane: [440, 40], foot: [1950, 50] });
+  });
+
+  test('changes nothing in a page that is not taller than the viewport, or was not noted', async () => {
+    const foot = fixed('foot', 'bottom:0;height:50px');
+    await note(foot, '');
+    await page.call(placeFixed, [height], helpers);
+    expect(await readBoxes()).toEqual({ foot: [430, 50] });
+    await page.call(placeFixed, [height + 1], helpers);
+    expect(await readBoxes()).toEqual({ foot: [431, 50] });
+    await page.show(foot);
+    await page.call(placeFixed, [pageHeight], helpers);
+    expect(await readBoxes()).toEqual({ foot: [430, 50] });
+  });
+
+  test('passes over elements that cannot have a style', async () => {
+    await note(fixed('foot', 'bottom:0;height:50px'), 'foreign { position: fixed; top: 900px; height: 9px }');
+    await page.read(() => document.body.prepend(document.createElementNS('urn:other', 'foreign')));
+    await page.call(placeFixed, [pageHeight], helpers);
+    expect(await readBoxes()).toEqual({ foot: [1950, 50] });
+  });
+});
