@@ -148,6 +148,20 @@ describe('holdScrollEffects', () => {
     expect(rules['x']).toMatch(/^transform: matrix\(1, 0, 0, 1, 0, 0\) !important; transition: none !important;$/);
   });
 
+  test('does not take fixed boxes for scenes that also change while nothing scrolls', async () => {
+    const { held } = await hold(
+      '<b class="box" id="first"></b><b class="box" id="second"></b>',
+      // Every eighth frame after a scroll differs.
+      `let frames = 0;
+       const show = (isFirst) => { first.style.opacity = isFirst ? 1 : 0; second.style.opacity = isFirst ? 0 : 1; };
+       show(y < 500);
+       const next = () => { frames += 1; if (scrollY !== y) return; show((frames % 8 === 0) !== (y < 500)); requestAnimationFrame(next); };
+       requestAnimationFrame(next);`,
+      '.box { position: fixed; inset: 0; background: red }',
+    );
+    expect([held, await page.read(() => pageState.webcaptureScenes ?? [])]).toEqual([0, []]);
+  });
+
   test('stores boxes that are fixed to the viewport, and appear and disappear, as scenes', async () => {
     const scenes = (height: number) =>
       `for (const [index, e] of [...document.querySelectorAll('.s')].entries())

@@ -229,6 +229,8 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const maxRevisits = 8;
   /** For all positions together. */
   const budget: WaitBudget = { lagMs: 3000, tweenMs: 6000 };
+  /** Scenes do not change without scrolling. Slides of a background that advance automatically do, on a busy machine in any frame. */
+  const calmMs = 300;
   /** A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
   // Scripts may not have handled the return to the top of the page.
@@ -242,11 +244,13 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
 
   await settleEffects(looks, budget);
   for (const seen of looks) seen.atTop = seen.look = own(seen.element).style.cssText;
-  await waits.untilFrame(100);
-  await waits.untilFrame(100);
   const isAsAtTop = ({ element, atTop }: Seen) => own(element).style.cssText === atTop;
+  const calmEnd = performance.now() + (looks.some(({ shareAtTop }) => shareAtTop !== undefined) ? calmMs : 0);
   // Elements that change while nothing scrolls are animated by themselves.
-  looks = looks.filter(isAsAtTop);
+  for (let frame = 0; frame < 2 || performance.now() < calmEnd; frame += 1) {
+    await waits.untilFrame(100);
+    looks = looks.filter(isAsAtTop);
+  }
   if (looks.length === 0) return 0;
   const isInFirstView = ({ element }: Seen) => {
     const { top, bottom } = own(element).getBoundingClientRect();
