@@ -225,7 +225,8 @@ describe('a decompression bomb ends in time, within the memory limit of a page',
     const end = await captureBeside(path, ms);
     holds(end);
     expect(end.ms).toBeLessThan(shortTimeout + roomMs);
-    expect(held).toBeLessThan(768 * mebibyte);
+    // Two browsers hold 320 MiB. The limit of a page is 512 MiB, which it exceeds for a moment before it is ended.
+    expect(held).toBeLessThan(1024 * mebibyte);
     expect(held).toBeGreaterThan(0);
   });
 
