@@ -74,8 +74,8 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
 }
 
 /**
- * Returns the extracted parts for standard output: one text as it is, otherwise JSON. A text of the page is made safe for a terminal, and unchanged
- * for files and programs.
+ * Returns the extracted parts for standard output: a single text unquoted, anything else as JSON. The text is made safe to print only for a
+ * terminal; files and programs get it unchanged.
  */
 function partsOf({ truncated = [], ...parts }: NonNullable<CaptureResult['extracted']>, isTerminal: boolean): string {
   const [first, ...more] = Object.values(parts);

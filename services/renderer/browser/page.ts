@@ -237,6 +237,17 @@ export async function openOwnSession(page: Page): Promise<OwnSession> {
 }
 
 /**
+ * Stops the scripts and the loading of a page for good. These are among the few commands that reach a page whose main thread is busy.
+ */
+export async function stopActivity(cdp: PageSession): Promise<void> {
+  await Promise.all([
+    cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    cdp.send('Runtime.terminateExecution'),
+    cdp.send('Page.stopLoading'),
+  ]);
+}
+
+/**
  * Opens a separate session in which no domain is enabled. Its commands and events bypass Playwright's layers.
  *
  * Returns one of Playwright's public sessions if Playwright's internals differ; a test checks the installed version.

@@ -7,7 +7,7 @@ import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { isRecording, recordSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { Page } from 'playwright';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
-import type { PageSession } from '../browser/page.ts';
+import { type PageSession, stopActivity } from '../browser/page.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import { readConsole } from './console.ts';
 import { takeLastPicture } from './last-picture.ts';
@@ -169,12 +169,7 @@ async function stopIfBusy(cdp: PageSession): Promise<void> {
     () => true,
   );
   if (await Promise.race([asking, delay(answerTimeoutMs).then(() => false)])) return;
-  const stopping = Promise.all([
-    cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    cdp.send('Runtime.terminateExecution'),
-    cdp.send('Page.stopLoading'),
-  ]);
-  await withDeadline(stopping, answerTimeoutMs, 'stopping the page').catch(() => undefined);
+  await withDeadline(stopActivity(cdp), answerTimeoutMs, 'stopping the page').catch(() => undefined);
 }
 
 /** Diagnostics of failed renderings, by the error that was thrown. */

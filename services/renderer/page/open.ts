@@ -2,7 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError, onAbort } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browsers } from '../browser/browsers.ts';
-import { BrowserLostError, type CapturePage, type PageSession } from '../browser/page.ts';
+import { BrowserLostError, type CapturePage, type PageSession, stopActivity } from '../browser/page.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
 import { type CaptureDeadline, lastCallTimeoutMs } from './deadline.ts';
@@ -348,17 +348,11 @@ export const asLaidOut = ({ emulation }: OpenPage, options: RenderOptions): Rend
   emulation.viewport === options.viewport ? options : { ...options, viewport: emulation.viewport };
 
 /**
- * Permanently stops the scripts and the loading of a page that is busy or still loading, so that its current state can be drawn. These
- * are among the few commands that reach a page whose main thread is busy.
+ * Permanently stops the scripts and the loading of a page that is busy or still loading, so that its current state can be drawn.
  *
  * @throws DeadlineError if the page still does not respond
  */
 export async function stopPage({ cdp, deadline, world }: OpenPage): Promise<void> {
   world.noteStop();
-  const stopped = Promise.all([
-    cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    cdp.send('Runtime.terminateExecution'),
-    cdp.send('Page.stopLoading'),
-  ]);
-  await deadline.run(stopped, world.timeoutOf(lastCallTimeoutMs), 'stopping the page');
+  await deadline.run(stopActivity(cdp), world.timeoutOf(lastCallTimeoutMs), 'stopping the page');
 }

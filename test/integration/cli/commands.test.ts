@@ -59,7 +59,7 @@ describe('capture', () => {
     expect(lastJob().source).toMatchObject({ html: 'only text' });
   });
 
-  test('prints the extracted parts: one text as it is, several parts as JSON', async () => {
+  test('prints the extracted parts: a single text unquoted, several parts as JSON', async () => {
     const { renderer } = cli().front;
     const text = 'Grüße\n\u001b[31m';
     renderer.extracted = { text };
