@@ -67,10 +67,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Browser processes of the engine, without the shell script that may have started them. */
+/**
+ * Browser processes of this file's engines. The worker may have other engines, which keep a process that hangs, because they serve no
+ * captures here. Playwright's folder of a browser is in the folder of this file.
+ */
 async function browserProcesses() {
   const all = await descendantsOf(process.pid);
-  return all.filter(({ command }) => /headless.shell/.test(command) && !command.startsWith('/bin/sh'));
+  const mains = all.filter(
+    ({ command }) => command.includes(`--user-data-dir=${folder}/`) && !command.startsWith('/bin/sh'),
+  );
+  const children = await Promise.all(mains.map(({ pid }) => descendantsOf(pid)));
+  return [...mains, ...children.flat()];
 }
 
 /** Outcome of a capture: `completed`, its error code, or `again` if it is to be retried. */
