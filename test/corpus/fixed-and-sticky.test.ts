@@ -126,6 +126,20 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.picture.share(green, seen.exact ? 0 : 10)).toBeGreaterThan(0.99),
   },
   {
+    name: 'a section that a script fixes, and replaces by a placeholder of the same size, covers nothing of the page',
+    site: {
+      '/': html(
+        `<style>section { position: fixed; top: 0; width: 100%; height: 100vh; z-index: -1; background: ${green} }</style><section></section><div id="placeholder"></div>${rowsOf(10)}
+         <script>const copy = () => { placeholder.style.height = document.querySelector('section').offsetHeight + 'px'; requestAnimationFrame(copy) }; copy()</script>`,
+      ),
+    },
+    options: whole,
+    check: (seen) => {
+      seen.expectSize(320, 1240);
+      seen.expectColumn(160, [[20, green], [220, green], row(0, 240), row(9, 240)]);
+    },
+  },
+  {
     name: 'a fixed pseudo-element behind the page covers all of it',
     site: {
       '/': html(
@@ -244,7 +258,7 @@ const pages: readonly HardPage[] = [
     site: {
       '/': html(
         `<x-shell><template shadowrootmode="open"><style>p { position: fixed; left: 50%; top: 50%; margin: -20px; width: 40px; height: 40px; background: ${red} }
-          nav { position: fixed; left: 0; top: 0; bottom: 0; width: 80px; background: ${blue}; display: flex; flex-direction: column; justify-content: space-between } b { height: 30px; background: ${green} }</style>
+          nav { position: fixed; left: 0; top: 0; bottom: 0; width: 80px; box-shadow: 9px 0 ${red}; border-bottom: 4px solid ${red}; border-radius: 0 0 20px 20px; background: ${blue}; display: flex; flex-direction: column; justify-content: space-between } b { height: 30px; background: ${green} }</style>
           <p></p><nav><b>top</b><b>foot</b></nav></template></x-shell>${rowsOf(10)}`,
       ),
     },

@@ -77,10 +77,10 @@ describe('placeFixed', () => {
   test('continues a background as tall as the viewport, and leaves its content in the first viewport', async () => {
     const end = (id: string) => `<i id="${id}" style="position:absolute;bottom:0;height:20px"></i>`;
     await place(
-      `${fixed('plain', 'top:0;height:100%;box-sizing:border-box;padding:8px;background-color:red;border-bottom:4px solid', end('inside'))}
+      `${fixed('plain', 'top:0;height:100%;box-sizing:border-box;padding:8px;background:linear-gradient(red, red);border-bottom:4px solid', end('inside'))}
        ${fixed('outer', 'top:0;bottom:0;overflow:hidden', `<p id="small" style="height:9px;margin:0"></p><div id="layer" style="position:absolute;inset:0;background:linear-gradient(red, blue)">${end('deep')}</div>${end('beside')}`)}
        ${fixed('empty', 'top:0;height:100%', end('edge'))}
-       ${fixed('near', 'top:0;height:100.2vh;background:red')} ${fixed('other', 'top:0;height:100.4vh;background:red')}`,
+       ${fixed('near', 'top:0;height:100.2vh;background:linear-gradient(red, red)')} ${fixed('other', 'top:0;height:100.4vh;background:linear-gradient(red, red)')}`,
     );
     expect(await readBoxes()).toEqual({
       plain: [0, 2000],
@@ -100,11 +100,30 @@ describe('placeFixed', () => {
     expect(await styleOf('outer', ['overflow'])).toEqual(['visible']);
   });
 
+  test('continues a color by shadows, which leave the size of the box as it was', async () => {
+    const color = 'background:rgb(1, 2, 3)';
+    await place(
+      `${fixed('plain', `bottom:0;height:100%;box-sizing:border-box;border:4px solid;border-radius:9px;transition:all 1s;${color}`)}
+       ${fixed('shaded', `top:0;height:100%;box-shadow:0 0 4px red;${color}`)}
+       ${fixed('outer', 'top:0;height:100%;overflow:hidden', `<div id="inner" style="height:100%;${color}"></div>`)}`,
+    );
+    expect(await readBoxes()).toEqual({ plain: [0, 480], shaded: [0, 480], outer: [0, 480], inner: [0, 480] });
+    const copies = [480, 960, 1440, 1920].map((top) => `rgb(1, 2, 3) 0px ${top}px 0px 0px`).join(', ');
+    expect(await styleOf('plain', ['box-shadow'])).toEqual([copies]);
+    expect(await styleOf('shaded', ['box-shadow'])).toEqual([`${copies}, rgb(255, 0, 0) 0px 0px 4px 0px`]);
+    expect(await styleOf('inner', ['box-shadow'])).toEqual([copies]);
+    expect(await styleOf('outer', ['overflow'])).toEqual(['visible']);
+    const look = ['border-bottom-color', 'border-top-color', 'background-clip', 'transition-property'];
+    expect(await styleOf('plain', look)).toEqual(['rgba(0, 0, 0, 0)', 'rgb(0, 0, 0)', 'border-box', 'none']);
+    const corners = ['border-bottom-left-radius', 'border-bottom-right-radius', 'border-top-left-radius'];
+    expect(await styleOf('plain', corners)).toEqual(['0px', '0px', '9px']);
+  });
+
   test('keeps the place of a background that hangs at the lower edge or has other limits', async () => {
     await place(
-      `${fixed('low', 'bottom:0;height:100%;background:red')}
-       ${fixed('limited', 'top:0;height:100%;max-height:100vh;min-height:100vh;max-width:90px;box-sizing:border-box;padding:7px 5px;border-radius:9px;background:red')}
-       ${fixed('both', 'top:0;height:100%;background:red', '<p id="child" style="margin:0;height:100%;background:blue"></p>')}
+      `${fixed('low', 'bottom:0;height:100%;background:linear-gradient(red, red)')}
+       ${fixed('limited', 'top:0;height:100%;max-height:100vh;min-height:100vh;max-width:90px;box-sizing:border-box;padding:7px 5px;border-radius:9px;background:linear-gradient(red, red)')}
+       ${fixed('both', 'top:0;height:100%;background:linear-gradient(red, red)', '<p id="child" style="margin:0;height:100%;background:blue"></p>')}
        ${fixed('frame', 'top:0;height:100%;border-image:linear-gradient(red, blue) 1;background:linear-gradient(red, blue)')}
        <img id="picture" style="position:fixed;bottom:0;left:0;width:100%;height:100%;max-height:100vh">
        <video id="film" style="position:fixed;bottom:0;left:0;width:100%;height:100%"></video>`,

@@ -64,6 +64,25 @@ export function setImportant(element: Element, properties: Readonly<Record<strin
     own(element as HTMLElement).style.setProperty(name, value, 'important');
 }
 
+/**
+ * Returns properties that extend the color of a box downwards by a number of CSS pixels. Shadows do it, because they do not change the
+ * size of the box, which scripts of the page may copy to other elements.
+ */
+function continuedColor(style: CSSStyleDeclaration, height: number, by: number): Readonly<Record<string, string>> {
+  const copies = Array.from(
+    { length: Math.ceil(by / height) },
+    (_, index) => `0 ${(index + 1) * height}px ${style.backgroundColor}`,
+  );
+  return {
+    'box-shadow': [...copies, ...(style.boxShadow === 'none' ? [] : [style.boxShadow])].join(', '),
+    'border-bottom-color': 'transparent',
+    'border-bottom-left-radius': '0',
+    'border-bottom-right-radius': '0',
+    'background-clip': 'border-box',
+    transition: 'none',
+  };
+}
+
 /** Moves a fixed box to a position in CSS pixels from the top of the page. */
 export function putAt(element: Element, top: number): void {
   setImportant(element, { transition: 'none', bottom: 'auto', top: '0px' });
@@ -116,7 +135,9 @@ function reachDown(element: Element, by: number): void {
     'max-width': 'none',
     'box-sizing': 'content-box',
     flex: 'none',
-    ...continuedBackground(style, by + Number.parseFloat(style.borderBottomWidth)),
+    ...(style.backgroundImage === 'none'
+      ? continuedColor(style, height, by)
+      : continuedBackground(style, by + Number.parseFloat(style.borderBottomWidth))),
   });
   putAt(element, top);
 }
@@ -197,6 +218,7 @@ export const fixedHelpers = [
   isNear,
   fixedPseudoHeights,
   continuedBackground,
+  continuedColor,
   setImportant,
   putAt,
   keepHeights,
