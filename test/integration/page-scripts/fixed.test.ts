@@ -105,13 +105,27 @@ describe('placeFixed', () => {
     await place(
       `${fixed('plain', `bottom:0;height:100%;box-sizing:border-box;border:4px solid;border-radius:9px;transition:all 1s;${color}`)}
        ${fixed('shaded', `top:0;height:100%;box-shadow:0 0 4px red;${color}`)}
-       ${fixed('outer', 'top:0;height:100%;overflow:hidden', `<div id="inner" style="height:100%;${color}"></div>`)}`,
+       ${fixed('outer', 'top:0;height:100%;overflow:hidden', `<div id="inner" style="height:100%;${color}"></div>`)}
+       ${fixed('padded', 'top:0;bottom:0;padding:30px 9px 10px;border:5px solid', `<div id="filled" style="height:100%;${color}"></div>`)}
+       ${fixed('loose', 'top:0;bottom:0;padding:9px', `<div id="part" style="height:80%;${color}"></div>`)}`,
     );
-    expect(await readBoxes()).toEqual({ plain: [0, 480], shaded: [0, 480], outer: [0, 480], inner: [0, 480] });
-    const copies = [480, 960, 1440, 1920].map((top) => `rgb(1, 2, 3) 0px ${top}px 0px 0px`).join(', ');
+    expect(await readBoxes()).toEqual({
+      plain: [0, 480],
+      shaded: [0, 480],
+      outer: [0, 480],
+      inner: [0, 480],
+      padded: [0, 480],
+      filled: [35, 430],
+      loose: [0, 480],
+      part: [9, expect.closeTo(369.6, 1)],
+    });
+    const shadows = (tops: readonly number[]) => tops.map((top) => `rgb(1, 2, 3) 0px ${top}px 0px 0px`).join(', ');
+    const copies = shadows([480, 960, 1440, 1520]);
     expect(await styleOf('plain', ['box-shadow'])).toEqual([copies]);
     expect(await styleOf('shaded', ['box-shadow'])).toEqual([`${copies}, rgb(255, 0, 0) 0px 0px 4px 0px`]);
     expect(await styleOf('inner', ['box-shadow'])).toEqual([copies]);
+    expect(await styleOf('filled', ['box-shadow'])).toEqual([shadows([430, 860, 1290, 1520])]);
+    expect(await styleOf('part', ['box-shadow'])).toEqual(['none']);
     expect(await styleOf('outer', ['overflow'])).toEqual(['visible']);
     const look = ['border-bottom-color', 'border-top-color', 'background-clip', 'transition-property'];
     expect(await styleOf('plain', look)).toEqual(['rgba(0, 0, 0, 0)', 'rgb(0, 0, 0)', 'border-box', 'none']);

@@ -71,7 +71,7 @@ export function setImportant(element: Element, properties: Readonly<Record<strin
 function continuedColor(style: CSSStyleDeclaration, height: number, by: number): Readonly<Record<string, string>> {
   const copies = Array.from(
     { length: Math.ceil(by / height) },
-    (_, index) => `0 ${(index + 1) * height}px ${style.backgroundColor}`,
+    (_, index) => `0 ${Math.min((index + 1) * height, by)}px ${style.backgroundColor}`,
   );
   return {
     'box-shadow': [...copies, ...(style.boxShadow === 'none' ? [] : [style.boxShadow])].join(', '),
@@ -95,26 +95,41 @@ function keepHeights(layers: readonly Element[]): void {
   for (const layer of layers) setImportant(layer, { height: getComputedStyle(layer).height, overflow: 'visible' });
 }
 
+/** Whether an element is as large as its parent, with or without the padding. */
+function fillsParent(element: Element): boolean {
+  const parent = own(element).parentElement;
+  if (parent === null) return false;
+  const { width, height } = own(element).getBoundingClientRect();
+  const { clientWidth, clientHeight } = own(parent);
+  const { paddingTop, paddingRight, paddingBottom, paddingLeft } = getComputedStyle(parent);
+  const [besides, aboveAndBelow] = [
+    Number.parseFloat(paddingLeft) + Number.parseFloat(paddingRight),
+    Number.parseFloat(paddingTop) + Number.parseFloat(paddingBottom),
+  ];
+  return (
+    (isNear(width, clientWidth) && isNear(height, clientHeight)) ||
+    (isNear(width, clientWidth - besides) && isNear(height, clientHeight - aboveAndBelow))
+  );
+}
+
 /** Extends the background of a box as tall as the viewport to the end of the page. */
 function reachDown(element: Element, by: number): void {
-  const { width, height, top } = own(element).getBoundingClientRect();
+  const { top } = own(element).getBoundingClientRect();
   const isPicture = (at: Element) => ['img', 'video', 'canvas'].includes(own(at).localName);
   const isPainted = (at: Element) => {
     const { backgroundColor, backgroundImage } = getComputedStyle(at);
     return backgroundColor !== 'rgba(0, 0, 0, 0)' || backgroundImage !== 'none';
   };
-  /** From the box inwards: boxes of the same size, down to the one that has the background or is a picture. */
+  /** From the box inwards: boxes that fill it, down to the one that has the background or is a picture. */
   const layers: Element[] = [];
   for (let at: Element | undefined = element; at !== undefined;) {
     layers.push(at);
     if (isPainted(at) || isPicture(at)) break;
-    at = [...own(at).children].find((child) => {
-      const box = own(child).getBoundingClientRect();
-      return isNear(box.width, width) && isNear(box.height, height);
-    });
+    at = [...own(at).children].find(fillsParent);
   }
   const painted = layers.at(-1);
   if (painted === undefined || (!isPainted(painted) && !isPicture(painted))) return;
+  const { width, height } = own(painted).getBoundingClientRect();
   if (isPicture(painted)) {
     // A picture that does not cover the viewport is content and not a background.
     if (width < innerWidth - 2) return;
@@ -222,6 +237,7 @@ export const fixedHelpers = [
   setImportant,
   putAt,
   keepHeights,
+  fillsParent,
   reachDown,
   reachDownPseudos,
   reachDownCanvas,
