@@ -1,4 +1,4 @@
-import { PermissionError, type WebhookSecret } from '@webcapture/client';
+import type { WebhookSecret } from '@webcapture/client';
 import { useState } from 'preact/hooks';
 import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
@@ -75,9 +75,7 @@ function SecretCard() {
       }
     >
       <div class="card-body">
-        {error !== undefined && (
-          <ErrorState error={error} onRetry={error instanceof PermissionError ? undefined : () => void show()} />
-        )}
+        {error !== undefined && <ErrorState error={error} onRetry={() => void show()} />}
         {secret === undefined ? (
           <p class="muted">
             Receivers verify events with the secret, as Standard Webhooks describes. It is hidden until you show it.
@@ -112,7 +110,7 @@ function Secrets({ secret: { secret, previous } }: { readonly secret: WebhookSec
   return (
     <>
       <p class="secret-value">
-        <code>{secret}</code> <CopyButton text={secret} what="the secret" />
+        <code>{secret}</code> <CopyButton text={secret} what="secret" />
       </p>
       {previous.map((old) => (
         <p key={old.secret} class="muted">

@@ -1,4 +1,4 @@
-import { WebcaptureError } from '@webcapture/client';
+import { PermissionError, WebcaptureError } from '@webcapture/client';
 
 /** An error for the user: one sentence, and details for the operator. */
 export interface ErrorInWords {
@@ -26,6 +26,11 @@ export function errorInWords(error: unknown): ErrorInWords {
 /** Whether the same request may succeed later without a change, because NATS is down or the front restarts. */
 export function isTemporary(error: unknown): boolean {
   return !(error instanceof WebcaptureError) || error.retryable;
+}
+
+/** Whether the key or its account may not send the request. A retry does not help. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof PermissionError;
 }
 
 export function isAbort(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { errorInWords } from '../shell/errors.ts';
+import { errorInWords, isForbidden } from '../shell/errors.ts';
 import type { Query } from '../shell/query.ts';
 
 export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
@@ -21,7 +21,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** Shows an error of the API; `onRetry` adds a button, `retryAt` (Unix milliseconds) shows the time until the automatic retry. */
+/** Shows an error of the API. A missing permission cannot be solved by a retry. `onRetry` adds a button, `retryAt` (Unix milliseconds) shows the time until the automatic retry. */
 export function ErrorState({
   error,
   onRetry,
@@ -32,6 +32,13 @@ export function ErrorState({
   readonly retryAt?: number | undefined;
 }) {
   const { message, code, requestId } = errorInWords(error);
+  if (isForbidden(error)) {
+    return (
+      <div class="notice is-warning" role="alert">
+        <p>{message}</p>
+      </div>
+    );
+  }
   return (
     <div class="notice is-danger" role="alert">
       <p>{message}</p>

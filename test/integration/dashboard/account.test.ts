@@ -82,15 +82,28 @@ describe('keys', () => {
     await expectAllLooks(page, () => page.getByRole('row').nth(1).waitFor());
   });
 
-  test('a key without the scope manage gets an explanation, a revoked key is signed out with the reason', async () => {
+  test('a key sees only the pages of its scopes, other pages name the scope, a revoked key is signed out', async () => {
     const { api } = service();
     const { id, key } = await api.call<{ id: string; key: string }>('POST', '/keys', {
       body: { name: 'Reader', scopes: ['read'] },
     });
     const page = await open('/keys', { key });
-    await page.getByText('Your key cannot manage keys').waitFor();
-    await page.getByRole('link', { name: 'Captures', exact: true }).click();
+    await page.getByText('Your key does not have the scope manage').waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    expect(await links.allInnerTexts()).toEqual(['Captures', 'Usage']);
+    await expectAccessible(page);
+    // The first page is one that the key may use.
+    await page.goto(`${service().url}/dashboard/#/`);
+    await page.getByRole('heading', { level: 1, name: 'Captures' }).waitFor();
     await untilLive(page);
+    const { uuid } = await api.captured({ url: `${site}/read-only` });
+    await page.locator(`a[href$="${uuid}"]`).click();
+    await page.getByRole('link', { name: 'Open file' }).waitFor();
+    expect(await page.getByText(/^(Refresh|Delete|Open in playground)$/).count()).toBe(0);
+    await page.reload();
+    await page.getByRole('link', { name: 'Open file' }).waitFor();
+    expect(await links.allInnerTexts()).toEqual(['Captures', 'Usage']);
     await api.call('DELETE', `/keys/${id}`);
     await page.getByText(/The API key was revoked/).waitFor();
     expect(await page.evaluate(() => sessionStorage.getItem('webcapture.key'))).toBe(null);
@@ -126,6 +139,65 @@ test('usage shows tokens by day and key, and the same numbers in a table', async
   await used(4);
   await page.getByRole('region', { name: 'Usage by key' }).getByRole('row').nth(1).waitFor();
   await expectAllLooks(page, isThere);
+});
+
+test('ticks of charts are distinct and whole, and legends have the values of the latest day', async () => {
+  const { api } = service();
+  await api.captured({ url: `${site}/charted` });
+  const page = await open('/captures');
+  await page.evaluate(() => {
+    const texts = new Map<HTMLCanvasElement, string[]>();
+    const wrap = (name: string, before: (canvas: HTMLCanvasElement, first: unknown) => void) => {
+      const plain = Reflect.get(CanvasRenderingContext2D.prototype, name) as (...args: unknown[]) => unknown;
+      Reflect.set(
+        CanvasRenderingContext2D.prototype,
+        name,
+        function (this: CanvasRenderingContext2D, ...args: unknown[]) {
+          before(this.canvas, args[0]);
+          return plain.apply(this, args);
+        },
+      );
+    };
+    wrap('fillText', (canvas, text) => texts.set(canvas, [...(texts.get(canvas) ?? []), String(text)]));
+    wrap('clearRect', (canvas) => texts.delete(canvas));
+    Reflect.set(window, 'textsOf', (canvas: HTMLCanvasElement) => texts.get(canvas) ?? []);
+  });
+  await page.getByRole('link', { name: 'Usage', exact: true }).click();
+  await page.getByLabel('Period').selectOption('7 days');
+  const ticksOf = async (name: string): Promise<string[]> =>
+    page
+      .getByRole('img', { name })
+      .locator('canvas')
+      .evaluate((canvas) => (Reflect.get(window, 'textsOf') as (canvas: Element) => string[])(canvas));
+  for (const [name, pattern] of [
+    ['Tokens by day', /^\d+$|^[A-Z][a-z]{2} \d+$/],
+    ['Captures by outcome', /^\d+$|^[A-Z][a-z]{2} \d+$/],
+    ['Latency by day', /^[\d.]+ m?s$|^[A-Z][a-z]{2} \d+$/],
+  ] as const) {
+    const ticks = await until(`ticks of ${name}`, async () => {
+      const found = await ticksOf(name);
+      return found.length > 3 ? found : null;
+    });
+    expect(new Set(ticks).size, ticks.join()).toBe(ticks.length);
+    expect(ticks.filter((tick) => !pattern.test(tick))).toEqual([]);
+    const legend = await page.getByRole('img', { name }).locator('.u-value').allInnerTexts();
+    expect(legend.length).toBeGreaterThan(1);
+    expect(legend.filter((text) => !/^\d|^[A-Z][a-z]{2} \d+$/.test(text))).toEqual([]);
+  }
+});
+
+test('charts of an account without captures are a text', async () => {
+  const admin = { key: adminToken };
+  const { id } = await service().api.call<{ id: string }>('POST', '/admin/accounts', {
+    ...admin,
+    body: { name: 'New' },
+  });
+  const { key } = await service().api.call<{ key: string }>('POST', '/admin/keys', {
+    ...admin,
+    body: { accountId: id, name: 'New' },
+  });
+  const page = await open('/usage', { key });
+  await expect.poll(() => page.getByText('No captures in this period.').count()).toBe(3);
 });
 
 test('charts that cannot be loaded show an error, as after an update with other files', async () => {

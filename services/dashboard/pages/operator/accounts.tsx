@@ -316,7 +316,7 @@ function StepDialog({
         </FormDialog>
       );
     case 'made':
-      return <SecretDialog title="The new key" secret={step.key.key} what="the key" onClose={onDone} />;
+      return <SecretDialog title="The new key" secret={step.key.key} what="key" onClose={onDone} />;
     case 'revoke':
       return (
         <FormDialog

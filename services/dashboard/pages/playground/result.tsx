@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { download } from '../../shell/download.ts';
 import { linkTo } from '../../shell/routes.ts';
-import { client } from '../../shell/session.ts';
+import { client, hasScope } from '../../shell/session.ts';
 import { Extracted } from '../../views/extracted.tsx';
 import { loadPreview, maxShownPixels, type Preview } from '../../views/preview.ts';
 import { Report } from '../../views/report.tsx';
@@ -185,7 +185,11 @@ function Result({
           <Picture result={result} />
         )}
       </section>
-      <Report capture={result} request={request} link={<a href={linkTo('captures', uuid)}>Details of the capture</a>} />
+      <Report
+        capture={result}
+        request={request}
+        link={hasScope('read') && <a href={linkTo('captures', uuid)}>Details of the capture</a>}
+      />
       {extracted && <Extracted uuid={uuid} extracted={extracted} />}
     </>
   );
