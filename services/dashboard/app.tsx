@@ -9,11 +9,20 @@ import { UsagePage } from './pages/usage.tsx';
 import { WebhooksPage } from './pages/webhooks.tsx';
 import { DialogHost } from './widgets/dialog.tsx';
 import { Empty } from './widgets/states.tsx';
-import { ToastHost } from './widgets/toast.tsx';
+import { dismissAll, ToastHost } from './widgets/toast.tsx';
 import { OutageNotice } from './shell/outage.tsx';
 import { Page } from './shell/page.tsx';
 import type { Scope } from './shell/key-scopes.ts';
-import { isStart, linkTo, type Route, route, type Section, type SectionName, sections } from './shell/routes.ts';
+import {
+  isStart,
+  linkTo,
+  type Route,
+  route,
+  routeChanges,
+  type Section,
+  type SectionName,
+  sections,
+} from './shell/routes.ts';
 import { hasScope, type Kind, learnScopes, serviceUrl, sessions, signOut, visit } from './shell/session.ts';
 import { SignIn } from './shell/sign-in.tsx';
 import { type Theme, theme } from './shell/theme.ts';
@@ -23,6 +32,7 @@ export function App() {
   const isSignedIn = sessions[kind].value !== undefined;
   const isAnybody = sessions.key.value !== undefined || sessions.admin.value !== undefined;
   const start = firstPage();
+  useEffect(dismissAll, [routeChanges.value]);
   useEffect(() => void learnScopes(), [sessions.key.value]);
   useEffect(() => {
     if (sessions.key.value !== undefined && isStart.value && start !== 'playground') location.replace(linkTo(start));

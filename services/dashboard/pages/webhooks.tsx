@@ -1,11 +1,11 @@
 import type { WebhookSecret } from '@webcapture/client';
 import { useState } from 'preact/hooks';
-import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
 import { Card } from '../widgets/card.tsx';
 import { CopyButton } from '../widgets/copy-button.tsx';
+import { Form, InputField } from '../widgets/form.tsx';
 import { FormDialog, GraceField, graceSecondsOf, textOf } from '../widgets/form-dialog.tsx';
 import { ErrorState, Loaded } from '../widgets/states.tsx';
 import { Time } from '../widgets/time.tsx';
@@ -122,43 +122,33 @@ function Secrets({ secret: { secret, previous } }: { readonly secret: WebhookSec
 }
 
 function TestCard({ onSent }: { readonly onSent: () => void }) {
-  const [isBusy, setBusy] = useState(false);
-  const send = async (url: string) => {
-    setBusy(true);
+  const send = async (data: FormData) => {
     try {
-      await client().sendTestEvent({ url });
+      await client().sendTestEvent({ url: textOf(data, 'url') });
       toast('Test event sent. Its result appears in the deliveries.');
-    } catch (error) {
-      toast(errorInWords(error).message, 'error');
     } finally {
-      setBusy(false);
       onSent();
     }
   };
   return (
     <Card id="test" title="Test event">
-      <form
-        class="card-body test-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send(textOf(new FormData(event.currentTarget), 'url'));
-        }}
-      >
-        <label class="field">
-          <span class="field-label">Address of the receiver</span>
-          <input
-            class="input"
-            type="url"
-            name="url"
-            required
-            maxLength={2048}
-            placeholder="https://example.com/hooks"
-          />
-        </label>
-        <button type="submit" class="button" disabled={isBusy}>
-          Send a test event
-        </button>
-      </form>
+      <Form class="card-body test-form" mainField="url" onSubmit={send}>
+        {(isBusy) => (
+          <>
+            <InputField
+              label="Address of the receiver"
+              type="url"
+              name="url"
+              required
+              maxLength={2048}
+              placeholder="https://example.com/hooks"
+            />
+            <button type="submit" class="button" disabled={isBusy}>
+              Send a test event
+            </button>
+          </>
+        )}
+      </Form>
     </Card>
   );
 }

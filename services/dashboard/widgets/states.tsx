@@ -3,11 +3,23 @@ import { useEffect, useState } from 'preact/hooks';
 import { errorInWords, isForbidden } from '../shell/errors.ts';
 import type { Query } from '../shell/query.ts';
 
-export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
+export function Loading({ label }: { readonly label: string }) {
   return (
     <div class="state is-loading" role="status">
       <span class="spinner" aria-hidden="true" />
       {label}
+    </div>
+  );
+}
+
+/** Stands for content that is loading for the first time. Screen readers announce the label. */
+export function Skeleton({ label }: { readonly label: string }) {
+  return (
+    <div class="skeleton is-loading" role="status">
+      <span class="visually-hidden">{label}</span>
+      <span class="skeleton-line" aria-hidden="true" />
+      <span class="skeleton-line" aria-hidden="true" />
+      <span class="skeleton-line" aria-hidden="true" />
     </div>
   );
 }
@@ -84,21 +96,21 @@ export function Below<T>({
   return <div hidden={data === undefined && error === undefined}>{children}</div>;
 }
 
-/** Shows the state of a query: a loading message, the error above the latest response, and the data. */
+/** Shows the state of a query: a skeleton, the error above the latest response, and the data. */
 export function Loaded<T>({
   query,
   label,
   children,
 }: {
   readonly query: Query<T>;
-  readonly label?: string;
+  readonly label: string;
   readonly children: (data: T) => ComponentChildren;
 }) {
   const { data, error, isLoading, reload, retryAt } = query;
   return (
     <>
       {error !== undefined && <ErrorState error={error} onRetry={reload} retryAt={retryAt} />}
-      {data !== undefined ? children(data) : isLoading && error === undefined && <Loading {...(label && { label })} />}
+      {data !== undefined ? children(data) : isLoading && error === undefined && <Skeleton label={label} />}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
 import {
@@ -107,6 +108,64 @@ describe('keys', () => {
     await api.call('DELETE', `/keys/${id}`);
     await page.getByText(/The API key was revoked/).waitFor();
     expect(await page.evaluate(() => sessionStorage.getItem('webcapture.key'))).toBe(null);
+  });
+});
+
+describe('forms and messages', () => {
+  test('errors of a form are shown at their field, until it changes', async () => {
+    const page = await open('/webhooks');
+    const address = page.getByLabel('Address of the receiver');
+    await address.fill('http://10.0.0.1/hook');
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/^The address is refused/)
+      .waitFor();
+    expect(await address.getAttribute('aria-invalid')).toBe('true');
+    expect(await address.evaluate((element) => element === document.activeElement)).toBe(true);
+    await expectAccessible(page);
+    await address.fill('https://example.com/hook');
+    expect(await page.getByRole('alert').count()).toBe(0);
+
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Nothing');
+    for (const scope of ['capture', 'read']) await dialog.locator(`[value=${scope}]`).uncheck();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('group', { name: 'Scopes' }).getByRole('alert').waitFor();
+  });
+
+  test('messages end when the user leaves their page', async () => {
+    const page = await open('/webhooks');
+    // Without https, the browser has no clipboard. The message of an error has no end of its own.
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('button', { name: 'Copy secret' }).click();
+    const message = page.getByText('The browser does not allow copying here.');
+    await message.waitFor();
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await message.waitFor({ state: 'detached' });
+  });
+
+  test('a table on a phone has a shadow at the side to which it scrolls', async () => {
+    const page = await open('/keys', { key: service().key, isPhone: true });
+    const table = page.getByRole('region', { name: 'API keys' });
+    const row = page.getByRole('row').nth(1);
+    await row.waitFor();
+    const brightness = async (side: 'left' | 'right') => {
+      const frame = await table.boundingBox();
+      const line = await row.boundingBox();
+      if (frame === null || line === null) throw new Error('the table is not shown');
+      const x = side === 'left' ? frame.x + 2 : frame.x + frame.width - 3;
+      // The padding of a row has no text.
+      const picture = await page.screenshot({ clip: { x, y: line.y + 3, width: 1, height: 1 } });
+      const { data } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+      return data[0] ?? 0;
+    };
+    expect(await brightness('right')).toBeLessThan((await brightness('left')) - 10);
+    await table.evaluate((element) => (element.scrollLeft = element.scrollWidth));
+    await expect.poll(async () => (await brightness('right')) - (await brightness('left'))).toBeGreaterThan(10);
   });
 });
 

@@ -106,7 +106,7 @@ export function LinkPanel({ request }: { readonly request: Body }) {
       {hasScope('manage') && <NewKey />}
       {link !== undefined && (
         <div class="sample">
-          <CopyButton text={link} what="link" />
+          <CopyButton text={link} what="capture link" />
           <pre class="untrusted is-wrapped" tabIndex={0}>
             {link}
           </pre>

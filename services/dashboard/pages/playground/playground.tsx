@@ -1,6 +1,5 @@
-import { ValidationError } from '@webcapture/client';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { errorInWords } from '../../shell/errors.ts';
+import { errorInWords, isInvalid, messagesByField } from '../../shell/errors.ts';
 import { Page } from '../../shell/page.tsx';
 import { routeChanges } from '../../shell/routes.ts';
 import { useQuery } from '../../shell/query.ts';
@@ -24,7 +23,6 @@ import { ResultPanel } from './result.tsx';
 import { type Run, run, start } from './run.ts';
 import { Samples } from './samples.tsx';
 import { type CaptureDocument, loadDocument } from './document.ts';
-import { messagesByField } from './schema.ts';
 
 /** The run whose error already received the focus: it gets the focus once, not each time the user returns to the page. */
 let revealed: Run | undefined;
@@ -65,8 +63,9 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
     const { value } = run;
     if (value === revealed) return;
     revealed = value;
-    if (value.state === 'failed' && value.error instanceof ValidationError) {
-      refusals.value = messagesByField(document.schema, errorInWords(value.error).message);
+    if (value.state === 'failed' && isInvalid(value.error)) {
+      const fields = document.schema.properties ?? {};
+      refusals.value = messagesByField(errorInWords(value.error).message, (name) => Object.hasOwn(fields, name));
       requestAnimationFrame(() => revealProblem(form.current));
     }
   }, [run.value]);
