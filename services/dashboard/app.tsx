@@ -33,7 +33,8 @@ export function App() {
   const isAnybody = sessions.key.value !== undefined || sessions.admin.value !== undefined;
   const start = firstPage();
   useEffect(dismissAll, [routeChanges.value]);
-  useEffect(() => void learnScopes(), [sessions.key.value]);
+  // Again on each page, until the service has answered.
+  useEffect(() => void learnScopes(), [sessions.key.value, routeChanges.value]);
   useEffect(() => {
     if (sessions.key.value !== undefined && isStart.value && start !== 'playground') location.replace(linkTo(start));
   }, [sessions.key.value, isStart.value, start]);

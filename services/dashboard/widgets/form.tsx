@@ -23,6 +23,7 @@ export function Form({
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const [messages, setMessages] = useState<ReadonlyMap<string, string>>(new Map());
+  const [refusals, setRefusals] = useState(0);
   const submit = async (element: HTMLFormElement) => {
     setBusy(true);
     setError(undefined);
@@ -32,6 +33,7 @@ export function Form({
     } catch (thrown) {
       const found = messagesOf(thrown, element, mainField);
       setMessages(found);
+      setRefusals((before) => before + 1);
       if (found.size === 0) setError(thrown);
     } finally {
       setBusy(false);
@@ -40,7 +42,7 @@ export function Form({
   useEffect(() => {
     const [name] = messages.keys();
     if (name !== undefined) fieldOf(form.current, name)?.focus();
-  }, [messages]);
+  }, [refusals]);
   const forget = (name: string | null) => {
     if (name !== null && messages.has(name)) setMessages(new Map([...messages].filter(([each]) => each !== name)));
   };
@@ -68,7 +70,8 @@ function messagesOf(error: unknown, form: HTMLFormElement, mainField: string | u
   const { message } = errorInWords(error);
   if (isInvalid(error)) {
     const found = messagesByField(message, (name) => fieldOf(form, name) !== null);
-    if (!found.has('')) return found;
+    // The field of a list shows the messages of its items.
+    if (!found.has('')) return new Map([...found].map(([key, text]) => [key.split('.')[0] ?? key, text]));
   }
   const isOfField = mainField !== undefined && !isTemporary(error) && !isForbidden(error);
   return isOfField ? new Map([[mainField, message]]) : new Map();

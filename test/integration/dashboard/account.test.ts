@@ -134,6 +134,15 @@ describe('forms and messages', () => {
     for (const scope of ['capture', 'read']) await dialog.locator(`[value=${scope}]`).uncheck();
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByRole('group', { name: 'Scopes' }).getByRole('alert').waitFor();
+
+    // Only the message of a changed field ends, and the focus stays there.
+    const name = dialog.getByLabel('Name');
+    await name.fill('\u007F');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await expect.poll(() => dialog.getByRole('alert').count()).toBe(2);
+    await name.fill('Nothing');
+    await expect.poll(() => dialog.getByRole('alert').count()).toBe(1);
+    expect(await name.evaluate((element) => element === document.activeElement)).toBe(true);
   });
 
   test('messages end when the user leaves their page', async () => {
@@ -256,7 +265,7 @@ test('charts of an account without captures are a text', async () => {
     body: { accountId: id, name: 'New' },
   });
   const page = await open('/usage', { key });
-  await expect.poll(() => page.getByText('No captures in this period.').count()).toBe(3);
+  await expect.poll(() => page.getByText('No data in this period.').count()).toBe(3);
 });
 
 test('charts that cannot be loaded show an error, as after an update with other files', async () => {

@@ -18,9 +18,19 @@ const secrets = {
   script: 'hidden6()',
 };
 
-test('a link fills the playground, except for secrets and unknown options', async () => {
+test('a link fills the playground, except for secrets, webhooks and unknown options', async () => {
   const pdf = { paper: 'A5', encryption: { userPassword: 'hidden-7', ownerPassword: 'hidden-8' } };
-  const request = { url: `${site}/linked`, format: 'pdf', delay: 20, pdf, unknown: 1, ...secrets };
+  const webhook = { url: 'https://hooks.example/hidden-11' };
+  const request = {
+    url: `${site}/linked`,
+    background: true,
+    webhook,
+    format: 'pdf',
+    delay: 20,
+    pdf,
+    unknown: 1,
+    ...secrets,
+  };
   const page = await open(linkTo(request));
   const code = page.getByRole('tabpanel');
   await expect.poll(() => code.innerText()).toContain('"delay": 20');

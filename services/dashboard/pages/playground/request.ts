@@ -103,13 +103,14 @@ function withoutAttachments({ pdf, ...options }: Body): Body {
 
 /**
  * Fills the form with the request in the address, and removes it from the address, so that a reload keeps later changes. Options that
- * the service does not have, and secrets, are left out.
+ * the service does not have, and secrets, are left out; so is the webhook, which would send the result to the author of the link.
  */
 export function takeLinkedRequest(schema: JsonSchema): void {
   const linked = parseRequest(new URLSearchParams(location.hash.split('?')[1] ?? '').get('request'));
   if (linked === undefined) return;
   history.replaceState(null, '', linkTo('playground'));
-  const known = Object.entries(linked).filter(([name]) => Object.hasOwn(schema.properties ?? {}, name));
+  const { webhook: _webhook, ...request } = linked;
+  const known = Object.entries(request).filter(([name]) => Object.hasOwn(schema.properties ?? {}, name));
   replaceRequest(withoutSecrets(Object.fromEntries(known), schema));
 }
 

@@ -46,7 +46,7 @@ interface ChartProps {
 /** Values by day, or a text if there are none. */
 export function Chart(props: ChartProps) {
   const isEmpty = props.series.every(({ values }) => values.every((value) => value === null || value === 0));
-  return isEmpty ? <p class="muted">No captures in this period.</p> : <Plotted {...props} />;
+  return isEmpty ? <p class="muted">No data in this period.</p> : <Plotted {...props} />;
 }
 
 /**
