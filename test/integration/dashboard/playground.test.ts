@@ -89,3 +89,12 @@ test('only installed regions are offered', async () => {
     .poll(() => page.getByLabel('Region').locator('option').allInnerTexts())
     .toEqual(['auto (default)', 'us-east']);
 });
+
+test('the time of a response from the cache is not shown above the steps of the earlier capture', async () => {
+  const page = await open(linkTo({ url: `${site}/cached`, responseCache: { enabled: true } }));
+  const report = page.getByRole('region', { name: 'Report' });
+  await page.getByRole('button', { name: 'Capture', exact: true }).click();
+  await report.getByRole('heading', { name: /^Time: / }).waitFor();
+  await page.getByRole('button', { name: 'Capture', exact: true }).click();
+  await report.getByRole('heading', { name: /^Time of the earlier capture: / }).waitFor();
+});
