@@ -1250,7 +1250,7 @@ export interface components {
             /** @description Tokens charged for this request; 0 for responses from the cache. */
             tokenCost: number;
             fileSizeBytes: number;
-            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. After a refresh: from the acceptance of the refresh to its file. */
             processingTimeMs: number;
             /**
              * @description Region in which the page was rendered.
@@ -1258,6 +1258,10 @@ export interface components {
              */
             region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
             metadata: components["schemas"]["CaptureMetadata"];
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            options?: {
+                [key: string]: unknown;
+            };
             report: components["schemas"]["CaptureReport"];
             /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
             hasDiagnostics?: boolean;
@@ -1449,6 +1453,10 @@ export interface components {
              */
             acceptedAt: string;
             metadata: components["schemas"]["RequestMetadata"];
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            options?: {
+                [key: string]: unknown;
+            };
         };
         Delivery: {
             /** @description UUID of the capture; null for a test event. */
@@ -1668,6 +1676,10 @@ export interface components {
             /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
             hasDiagnostics?: boolean;
             metadata: components["schemas"]["RequestMetadata"];
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            options?: {
+                [key: string]: unknown;
+            };
             webhook?: components["schemas"]["CaptureWebhook"];
         };
         Failure: {
@@ -1946,6 +1958,10 @@ export interface components {
             /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
             estimatedWaitSeconds?: number | null;
             metadata: components["schemas"]["RequestMetadata"];
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            options?: {
+                [key: string]: unknown;
+            };
             webhook?: components["schemas"]["CaptureWebhook"];
         };
         /**

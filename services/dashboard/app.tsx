@@ -8,11 +8,22 @@ import { PlaygroundPage } from './pages/playground/playground.tsx';
 import { UsagePage } from './pages/usage.tsx';
 import { WebhooksPage } from './pages/webhooks.tsx';
 import { DialogHost } from './widgets/dialog.tsx';
-import { ToastHost } from './widgets/toast.tsx';
+import { Empty } from './widgets/states.tsx';
+import { dismissAll, ToastHost } from './widgets/toast.tsx';
 import { OutageNotice } from './shell/outage.tsx';
 import { Page } from './shell/page.tsx';
-import { linkTo, type Route, route, type SectionName, sections } from './shell/routes.ts';
-import { type Kind, serviceUrl, sessions, signOut, visit } from './shell/session.ts';
+import type { Scope } from './shell/key-scopes.ts';
+import {
+  isStart,
+  linkTo,
+  type Route,
+  route,
+  routeChanges,
+  type Section,
+  type SectionName,
+  sections,
+} from './shell/routes.ts';
+import { hasScope, type Kind, learnScopes, serviceUrl, sessions, signOut, visit } from './shell/session.ts';
 import { SignIn } from './shell/sign-in.tsx';
 import { type Theme, theme } from './shell/theme.ts';
 
@@ -20,6 +31,13 @@ export function App() {
   const kind: Kind = route.value.page === 'operator' ? 'admin' : 'key';
   const isSignedIn = sessions[kind].value !== undefined;
   const isAnybody = sessions.key.value !== undefined || sessions.admin.value !== undefined;
+  const start = firstPage();
+  useEffect(dismissAll, [routeChanges.value]);
+  // Again on each page, until the service has answered.
+  useEffect(() => void learnScopes(), [sessions.key.value, routeChanges.value]);
+  useEffect(() => {
+    if (sessions.key.value !== undefined && isStart.value && start !== 'playground') location.replace(linkTo(start));
+  }, [sessions.key.value, isStart.value, start]);
   return (
     <>
       <a
@@ -46,8 +64,22 @@ export function App() {
   );
 }
 
+/** Whether the signed-in key, or the operator, may use a page. */
+const mayUse = ({ scope }: Section) => (scope === null ? sessions.admin.value !== undefined : hasScope(scope));
+
+/** The page that the user sees first. */
+const firstPage = (): SectionName => sections.find(mayUse)?.name ?? 'playground';
+
+/** The section that contains a page. */
+const sectionOf = (page: Route['page']) =>
+  sections.find(({ name }) => name === (page === 'capture' ? 'captures' : page));
+
 /** Each capture gets a new page instance, so no state of one capture appears on the page of another. */
 function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): ComponentChild {
+  const section = sectionOf(page);
+  if (section !== undefined && section.scope !== null && !hasScope(section.scope)) {
+    return <MissingScope title={section.title} scope={section.scope} />;
+  }
   switch (page) {
     case 'playground':
       return <PlaygroundPage />;
@@ -67,22 +99,32 @@ function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): C
       return (
         <Page title="Not found">
           <p>
-            Page not found. Go to the <a href={linkTo('playground')}>playground</a>.
+            Page not found. Go to the <a href={linkTo(firstPage())}>first page</a>.
           </p>
         </Page>
       );
   }
 }
 
+function MissingScope({ title, scope }: { readonly title: string; readonly scope: Scope }) {
+  return (
+    <Page title={title}>
+      <Empty title={`Your key does not have the scope ${scope}`}>
+        <p>This page needs it. Sign in with another key, or ask the person who gave you this one.</p>
+      </Empty>
+    </Page>
+  );
+}
+
 function Header({ hasNavigation }: { readonly hasNavigation: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const { page } = route.value;
   useEffect(() => setOpen(false), [page]);
-  const current: SectionName | undefined = page === 'capture' ? 'captures' : page === 'unknown' ? undefined : page;
+  const current = sectionOf(page);
   return (
     <header class="header">
       <div class="header-bar">
-        <a class="brand" href={linkTo('playground')}>
+        <a class="brand" href={linkTo(firstPage())}>
           <img src="./icon.svg" alt="" width="22" height="22" />
           webcapture
         </a>
@@ -102,10 +144,10 @@ function Header({ hasNavigation }: { readonly hasNavigation: boolean }) {
         {hasNavigation && (
           <nav aria-label="Pages">
             <ul>
-              {sections.map(({ name, title }) => (
-                <li key={name}>
-                  <a href={linkTo(name)} aria-current={name === current ? 'page' : undefined}>
-                    {title}
+              {sections.filter(mayUse).map((section) => (
+                <li key={section.name}>
+                  <a href={linkTo(section.name)} aria-current={section === current ? 'page' : undefined}>
+                    {section.title}
                   </a>
                 </li>
               ))}
@@ -114,6 +156,7 @@ function Header({ hasNavigation }: { readonly hasNavigation: boolean }) {
         )}
         <div class="header-end">
           <a href={`${serviceUrl}/docs`}>API reference</a>
+          {hasNavigation && sessions.admin.value === undefined && <a href={linkTo('operator')}>Sign in as operator</a>}
           <ThemeChoice />
           {sessions.key.value !== undefined && (
             <button type="button" class="button is-quiet" onClick={() => signOut('key')}>

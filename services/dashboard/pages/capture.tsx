@@ -4,8 +4,8 @@ import { errorInWords } from '../shell/errors.ts';
 import { formatBytes, formatDuration } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { type Query, useQuery } from '../shell/query.ts';
-import { linkTo } from '../shell/routes.ts';
-import { client } from '../shell/session.ts';
+import { linkTo, linkToPlayground } from '../shell/routes.ts';
+import { client, hasScope } from '../shell/session.ts';
 import { DataTable, type Column } from '../widgets/data-table.tsx';
 import { confirm } from '../widgets/dialog.tsx';
 import { Badge } from '../widgets/figures.tsx';
@@ -15,12 +15,14 @@ import './captures/captures.css';
 import { Comparison } from './captures/comparison.tsx';
 import { Facts } from './captures/facts.tsx';
 import { type Picture, type Pictures, usePictures } from './captures/picture.ts';
+import { RequestOptions } from './captures/request-options.tsx';
 import { StatusBadge } from './captures/status-badge.tsx';
 import { Deliveries, Redeliver } from '../views/deliveries.tsx';
 import { Diagnostics } from '../views/diagnostics.tsx';
 import { Extracted } from '../views/extracted.tsx';
 import { Report } from '../views/report.tsx';
 import { useObjectUrl } from '../widgets/blob-image.tsx';
+import { CopyButton } from '../widgets/copy-button.tsx';
 import { Card } from '../widgets/card.tsx';
 import { neutralText, truncated } from '../widgets/neutral-text.ts';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
@@ -135,7 +137,13 @@ function Actions({
           Open file
         </a>
       )}
-      {status === 'completed' && (
+      {hasScope('capture') && (
+        <a class="button" href={linkToPlayground(requestOf(capture))}>
+          Open in playground
+        </a>
+      )}
+      <CopyButton text={new URL(linkTo('captures', uuid), document.baseURI).href} what="link" size="normal" />
+      {hasScope('capture') && status === 'completed' && (
         <button
           type="button"
           class="button"
@@ -145,13 +153,18 @@ function Actions({
           Refresh
         </button>
       )}
-      {status !== 'deleted' && status !== 'rendering' && (
+      {hasScope('capture') && status !== 'deleted' && status !== 'rendering' && (
         <button type="button" class="button is-danger" disabled={isBusy} onClick={() => void remove()}>
           {status === 'queued' ? 'Cancel' : 'Delete'}
         </button>
       )}
     </>
   );
+}
+
+/** Returns the request of a capture without its secrets. The service does not return supplied HTML. */
+function requestOf({ metadata: { url }, options }: Capture): Readonly<Record<string, unknown>> {
+  return { ...(url === 'about:blank' ? { html: '' } : { url }), ...options };
 }
 
 function Details({
@@ -170,12 +183,17 @@ function Details({
     <>
       <StatusSummary capture={capture} />
       <div class="capture-columns">
-        <PictureCard capture={capture} pictures={pictures} />
-        <Card id="facts" title="Facts">
-          <div class="card-body">
-            <Facts capture={capture} />
-          </div>
-        </Card>
+        {(capture.status === 'completed' || isPending(capture)) && (
+          <PictureCard capture={capture} pictures={pictures} />
+        )}
+        <div>
+          <Card id="facts" title="Facts">
+            <div class="card-body">
+              <Facts capture={capture} />
+            </div>
+          </Card>
+          <RequestOptions options={capture.options ?? {}} />
+        </div>
       </div>
       {before !== undefined && current !== undefined && capture.status === 'completed' && (
         <Comparison before={before} after={current} />
@@ -259,8 +277,7 @@ function PictureCard({ capture, pictures }: { readonly capture: Capture; readonl
 }
 
 function PictureBody({ capture, pictures }: { readonly capture: Capture; readonly pictures: Pictures }) {
-  if (isPending(capture) && !('report' in capture)) return <Loading label="No picture yet" />;
-  if (capture.status !== 'completed' || !('report' in capture)) return <Empty title="No picture" />;
+  if (!('report' in capture)) return <Loading label="No picture yet" />;
   if (capture.metadata.format === 'pdf') return <PdfFile capture={capture} />;
   if (pictures.current === undefined && !pictures.isLoading) return <Empty title="The picture cannot be shown here" />;
   return (
@@ -312,30 +329,29 @@ function History({
     <Loaded query={history} label="Loading the history…">
       {({ refreshes, deliveries }) => (
         <>
-          <Card id="refreshes" title="Refreshes">
-            <DataTable
-              caption="Refreshes"
-              columns={refreshColumns}
-              rows={refreshes}
-              rowKey={({ number }) => String(number)}
-              empty={<p class="card-body muted">No refreshes yet.</p>}
-            />
-          </Card>
-          <Card
-            id="deliveries"
-            title="Webhook deliveries"
-            aside={isDeliverable && <Redeliver uuid={capture.uuid} onDone={onChanged} />}
-          >
-            <Deliveries
-              deliveries={deliveries}
-              onRedeliver={onChanged}
-              empty={
-                <p class="card-body muted">
-                  {webhook === undefined ? 'The capture has no webhook.' : 'No deliveries yet.'}
-                </p>
-              }
-            />
-          </Card>
+          {refreshes.length > 0 && (
+            <Card id="refreshes" title="Refreshes">
+              <DataTable
+                caption="Refreshes"
+                columns={refreshColumns}
+                rows={refreshes}
+                rowKey={({ number }) => String(number)}
+              />
+            </Card>
+          )}
+          {(webhook !== undefined || deliveries.length > 0) && (
+            <Card
+              id="deliveries"
+              title="Webhook deliveries"
+              aside={isDeliverable && <Redeliver uuid={capture.uuid} onDone={onChanged} />}
+            >
+              <Deliveries
+                deliveries={deliveries}
+                onRedeliver={onChanged}
+                empty={<p class="card-body muted">No deliveries yet.</p>}
+              />
+            </Card>
+          )}
         </>
       )}
     </Loaded>

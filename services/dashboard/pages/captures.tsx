@@ -5,7 +5,7 @@ import { formatBytes, formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { linkTo, routeQuery } from '../shell/routes.ts';
 import { client, onKeyChange, sessions } from '../shell/session.ts';
-import { Empty, ErrorState, Loading } from '../widgets/states.tsx';
+import { Empty, ErrorState, Loading, Skeleton } from '../widgets/states.tsx';
 import './captures/captures.css';
 import { matches } from './captures/capture-list.ts';
 import { CaptureStore } from './captures/capture-store.ts';
@@ -148,7 +148,7 @@ function Captures({
           {(capture) => <CaptureRow capture={capture} />}
         </VirtualList>
       )}
-      {!store.isReady.value && store.isLoading.value && <Loading label="Loading captures…" />}
+      {!store.isReady.value && store.isLoading.value && <Skeleton label="Loading captures…" />}
       {store.isReady.value && found.length === 0 && nextCursor === null && (
         <Nothing isFiltered={isSearch || status !== undefined} />
       )}

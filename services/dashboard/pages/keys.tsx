@@ -1,6 +1,5 @@
-import { type ApiKey, type NewApiKey, PermissionError, type SigningSecret } from '@webcapture/client';
+import { type ApiKey, type NewApiKey, type SigningSecret } from '@webcapture/client';
 import { useState } from 'preact/hooks';
-import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client, exchangeSecret } from '../shell/session.ts';
@@ -32,45 +31,29 @@ export function KeysPage() {
     setStep(undefined);
     keys.reload();
   };
-  const isForbidden = keys.error instanceof PermissionError;
   return (
     <Page
       title="Keys"
       lead="Anyone with a key can use this account within the scopes of the key."
       actions={
-        !isForbidden && (
-          <button type="button" class="button is-primary" onClick={() => setStep({ kind: 'create' })}>
-            Create key
-          </button>
-        )
+        <button type="button" class="button is-primary" onClick={() => setStep({ kind: 'create' })}>
+          Create key
+        </button>
       }
     >
-      {isForbidden ? (
-        <MayNotManage error={keys.error} />
-      ) : (
-        <Loaded query={keys} label="Loading keys…">
-          {(rows) => (
-            <DataTable
-              caption="API keys"
-              columns={columns((next) => setStep(next))}
-              rows={rows}
-              rowKey={({ id }) => id}
-              empty={<Empty title="No keys" />}
-            />
-          )}
-        </Loaded>
-      )}
+      <Loaded query={keys} label="Loading keys…">
+        {(rows) => (
+          <DataTable
+            caption="API keys"
+            columns={columns((next) => setStep(next))}
+            rows={rows}
+            rowKey={({ id }) => id}
+            empty={<Empty title="No keys" />}
+          />
+        )}
+      </Loaded>
       {step !== undefined && <StepDialog step={step} onStep={setStep} onDone={done} />}
     </Page>
-  );
-}
-
-function MayNotManage({ error }: { readonly error: unknown }) {
-  return (
-    <Empty title="Your key cannot manage keys">
-      <p>{errorInWords(error).message}</p>
-      <p>Sign in with another key, or ask the person who gave you this one.</p>
-    </Empty>
   );
 }
 
@@ -237,7 +220,7 @@ function StepDialog({
       );
     case 'made':
       return (
-        <SecretDialog title="The new key" secret={step.key.key} what="the key" onClose={onDone}>
+        <SecretDialog title="The new key" secret={step.key.key} what="key" onClose={onDone}>
           {step.isRotated && (
             <p>
               Are you signed in with the old key?{' '}
@@ -257,7 +240,7 @@ function StepDialog({
       );
     case 'signed':
       return (
-        <SecretDialog title="The signing secret" secret={step.secret.secret} what="the signing secret" onClose={onDone}>
+        <SecretDialog title="The signing secret" secret={step.secret.secret} what="signing secret" onClose={onDone}>
           <p>
             Links name the key by its ID, <code>{step.secret.keyId}</code>.
             {step.secret.previousUntil !== null && (

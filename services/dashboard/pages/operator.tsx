@@ -82,7 +82,7 @@ function Captures({
   });
   return (
     <Card id={sort} title={title}>
-      <Loaded query={captures}>
+      <Loaded query={captures} label="Loading captures…">
         {(data) => (
           <DataTable
             caption={title}
@@ -147,7 +147,7 @@ function DeadLetters() {
   });
   return (
     <Card id="dead-letters" title="Dead letters">
-      <Loaded query={letters}>
+      <Loaded query={letters} label="Loading dead letters…">
         {(deadLetters) => (
           <DataTable
             caption="Dead letters"

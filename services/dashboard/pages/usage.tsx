@@ -163,13 +163,13 @@ function History({ history: { days, keys, totals } }: { readonly history: UsageH
       </dl>
       <div class="charts">
         <ChartCard title="Tokens by day">
-          <Chart label="Tokens by day" dates={dates} series={tokens} kind="bars" format={formatNumber} />
+          <Chart label="Tokens by day" dates={dates} series={tokens} kind="bars" unit="count" />
         </ChartCard>
         <ChartCard title="Captures by outcome">
-          <Chart label="Captures by outcome" dates={dates} series={outcomes} kind="lines" format={formatNumber} />
+          <Chart label="Captures by outcome" dates={dates} series={outcomes} kind="lines" unit="count" />
         </ChartCard>
         <ChartCard title="Latency">
-          <Chart label="Latency by day" dates={dates} series={latencies} kind="lines" format={formatDuration} />
+          <Chart label="Latency by day" dates={dates} series={latencies} kind="lines" unit="duration" />
         </ChartCard>
       </div>
       <details class="card numbers">

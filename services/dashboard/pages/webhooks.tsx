@@ -1,11 +1,11 @@
-import { PermissionError, type WebhookSecret } from '@webcapture/client';
+import type { WebhookSecret } from '@webcapture/client';
 import { useState } from 'preact/hooks';
-import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
 import { Card } from '../widgets/card.tsx';
 import { CopyButton } from '../widgets/copy-button.tsx';
+import { Form, InputField } from '../widgets/form.tsx';
 import { FormDialog, GraceField, graceSecondsOf, textOf } from '../widgets/form-dialog.tsx';
 import { ErrorState, Loaded } from '../widgets/states.tsx';
 import { Time } from '../widgets/time.tsx';
@@ -75,9 +75,7 @@ function SecretCard() {
       }
     >
       <div class="card-body">
-        {error !== undefined && (
-          <ErrorState error={error} onRetry={error instanceof PermissionError ? undefined : () => void show()} />
-        )}
+        {error !== undefined && <ErrorState error={error} onRetry={() => void show()} />}
         {secret === undefined ? (
           <p class="muted">
             Receivers verify events with the secret, as Standard Webhooks describes. It is hidden until you show it.
@@ -112,7 +110,7 @@ function Secrets({ secret: { secret, previous } }: { readonly secret: WebhookSec
   return (
     <>
       <p class="secret-value">
-        <code>{secret}</code> <CopyButton text={secret} what="the secret" />
+        <code>{secret}</code> <CopyButton text={secret} what="secret" />
       </p>
       {previous.map((old) => (
         <p key={old.secret} class="muted">
@@ -124,43 +122,33 @@ function Secrets({ secret: { secret, previous } }: { readonly secret: WebhookSec
 }
 
 function TestCard({ onSent }: { readonly onSent: () => void }) {
-  const [isBusy, setBusy] = useState(false);
-  const send = async (url: string) => {
-    setBusy(true);
+  const send = async (data: FormData) => {
     try {
-      await client().sendTestEvent({ url });
+      await client().sendTestEvent({ url: textOf(data, 'url') });
       toast('Test event sent. Its result appears in the deliveries.');
-    } catch (error) {
-      toast(errorInWords(error).message, 'error');
     } finally {
-      setBusy(false);
       onSent();
     }
   };
   return (
     <Card id="test" title="Test event">
-      <form
-        class="card-body test-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send(textOf(new FormData(event.currentTarget), 'url'));
-        }}
-      >
-        <label class="field">
-          <span class="field-label">Address of the receiver</span>
-          <input
-            class="input"
-            type="url"
-            name="url"
-            required
-            maxLength={2048}
-            placeholder="https://example.com/hooks"
-          />
-        </label>
-        <button type="submit" class="button" disabled={isBusy}>
-          Send a test event
-        </button>
-      </form>
+      <Form class="card-body test-form" mainField="url" onSubmit={send}>
+        {(isBusy) => (
+          <>
+            <InputField
+              label="Address of the receiver"
+              type="url"
+              name="url"
+              required
+              maxLength={2048}
+              placeholder="https://example.com/hooks"
+            />
+            <button type="submit" class="button" disabled={isBusy}>
+              Send a test event
+            </button>
+          </>
+        )}
+      </Form>
     </Card>
   );
 }

@@ -39,12 +39,18 @@ export function formatTime(time: string | number): string {
   return dates.format(new Date(time));
 }
 
-/** 3 minutes ago, in 2 days */
+const daySeconds = 86_400;
+const monthSeconds = 30.4 * daySeconds;
+const yearSeconds = 365 * daySeconds;
+
+/** 3 minutes ago, in 2 days, in 10 years */
 export function formatAgo(time: string | number, now = Date.now()): string {
   const seconds = (new Date(time).getTime() - now) / 1000;
   const size = Math.abs(seconds);
   if (size < 60) return relative.format(Math.round(seconds), 'second');
   if (size < 3600) return relative.format(Math.round(seconds / 60), 'minute');
-  if (size < 86_400) return relative.format(Math.round(seconds / 3600), 'hour');
-  return relative.format(Math.round(seconds / 86_400), 'day');
+  if (size < daySeconds) return relative.format(Math.round(seconds / 3600), 'hour');
+  if (size < 2 * monthSeconds) return relative.format(Math.round(seconds / daySeconds), 'day');
+  if (size < 2 * yearSeconds) return relative.format(Math.round(seconds / monthSeconds), 'month');
+  return relative.format(Math.round(seconds / yearSeconds), 'year');
 }

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import type { Scope } from './key-scopes.ts';
 
 /** The routes, read from the URL fragment, which never leaves the browser. */
 export type Route =
@@ -8,14 +9,21 @@ export type Route =
 
 export type SectionName = 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator';
 
+export interface Section {
+  readonly name: SectionName;
+  readonly title: string;
+  /** The scope that a key needs for it; null for the operator. */
+  readonly scope: Scope | null;
+}
+
 /** The entries of the navigation, in order. */
-export const sections: readonly { readonly name: SectionName; readonly title: string }[] = [
-  { name: 'playground', title: 'Playground' },
-  { name: 'captures', title: 'Captures' },
-  { name: 'usage', title: 'Usage' },
-  { name: 'keys', title: 'Keys' },
-  { name: 'webhooks', title: 'Webhooks' },
-  { name: 'operator', title: 'Operator' },
+export const sections: readonly Section[] = [
+  { name: 'playground', title: 'Playground', scope: 'capture' },
+  { name: 'captures', title: 'Captures', scope: 'read' },
+  { name: 'usage', title: 'Usage', scope: 'read' },
+  { name: 'keys', title: 'Keys', scope: 'manage' },
+  { name: 'webhooks', title: 'Webhooks', scope: 'manage' },
+  { name: 'operator', title: 'Operator', scope: null },
 ];
 
 const fragment = signal(location.hash);
@@ -29,6 +37,9 @@ addEventListener('hashchange', () => {
 
 export const route = computed((): Route => parseRoute(fragment.value));
 
+/** Whether the address names no page. */
+export const isStart = computed(() => /^#?\/?$/.test(fragment.value));
+
 /** The parameters after ? in the fragment, such as the filters of a list. */
 export const routeQuery = computed(() => new URLSearchParams(fragment.value.split('?')[1] ?? ''));
 
@@ -40,6 +51,14 @@ function parseRoute(hash: string): Route {
   if (first === 'captures' && second !== undefined && second !== '') return { page: 'capture', uuid: second };
   const section = sections.find(({ name }) => name === first);
   return section === undefined || second !== undefined ? { page: 'unknown' } : { page: section.name };
+}
+
+/**
+ * Returns the address of the playground with a request without secrets. The webhook is left out, because its address often contains
+ * a secret.
+ */
+export function linkToPlayground({ webhook: _webhook, ...request }: Readonly<Record<string, unknown>>): string {
+  return `${linkTo('playground')}?request=${encodeURIComponent(JSON.stringify(request))}`;
 }
 
 /** Returns the address of a page, for links. */

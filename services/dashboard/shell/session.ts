@@ -1,5 +1,6 @@
-import { NotFoundError, PermissionError, Webcapture } from '@webcapture/client';
+import { Webcapture } from '@webcapture/client';
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import { findScopes, type Scope } from './key-scopes.ts';
 
 /** What a user signs in with: the key of an account, or the admin token for the operator's page. */
 export type Kind = 'key' | 'admin';
@@ -19,6 +20,34 @@ const secrets: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> 
   key: signal<string | null>(sessionStorage.getItem(storageNames.key)),
   admin: signal<string | null>(sessionStorage.getItem(storageNames.admin)),
 };
+
+const scopesName = 'webcapture.scopes';
+
+/** Scopes of the signed-in key; undefined if they are not known yet. */
+const scopes = signal<ReadonlySet<string> | undefined>(readScopes());
+
+function readScopes(): ReadonlySet<string> | undefined {
+  const stored = sessionStorage.getItem(scopesName);
+  return stored === null ? undefined : new Set(stored.split(' '));
+}
+
+function keepScopes(found: ReadonlySet<Scope> | undefined): void {
+  if (found === undefined) sessionStorage.removeItem(scopesName);
+  else sessionStorage.setItem(scopesName, [...found].join(' '));
+  scopes.value = found;
+}
+
+/** Whether the signed-in key has a scope. While its scopes are not known, it is taken to have all. */
+export const hasScope = (scope: Scope): boolean => scopes.value?.has(scope) ?? true;
+
+/** Asks the service for the scopes of the signed-in key, unless they are known. */
+export async function learnScopes(): Promise<void> {
+  const session = sessions.key.peek();
+  if (session === undefined || scopes.peek() !== undefined) return;
+  // Without a result, the pages show the error of the service.
+  const found = await findScopes(session.client).catch(() => undefined);
+  if (sessions.key.peek() === session) keepScopes(found);
+}
 
 /** The reason for the sign-out, shown above the sign-in until the next one. */
 export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
@@ -81,38 +110,17 @@ async function reasonOf(response: Response): Promise<string> {
 export async function signIn(kind: Kind, given: string): Promise<void> {
   const secret = given.trim();
   const candidate = new Webcapture({ url: serviceUrl, apiKey: secret, maxRetries: 0 });
-  await (kind === 'key' ? checkKey(candidate) : candidate.admin.listAccountsPage({ limit: 1 }));
-  keepSecret(kind, secret);
-}
-
-const unknownUuid = '00000000-0000-7000-8000-000000000000';
-
-/**
- * Rejects if the key cannot be used at all because its account is suspended; a key that lacks a scope is accepted. Sends one
- * harmless request for each scope.
- */
-async function checkKey(candidate: Webcapture): Promise<void> {
-  let refusal: unknown;
-  for (const request of [
-    () => candidate.getUsage(),
-    () => candidate.listKeysPage({ limit: 1 }),
-    () => candidate.refreshCapture(unknownUuid),
-  ]) {
-    try {
-      await request();
-      return;
-    } catch (error) {
-      if (error instanceof NotFoundError) return;
-      if (!(error instanceof PermissionError)) throw error;
-      refusal = error;
-    }
+  if (kind === 'key') keepSecret(kind, secret, await findScopes(candidate));
+  else {
+    await candidate.admin.listAccountsPage({ limit: 1 });
+    keepSecret(kind, secret);
   }
-  throw refusal;
 }
 
-/** Signs in with a secret that is known to be valid. */
-export function keepSecret(kind: Kind, secret: string): void {
+/** Signs in with a secret that is known to be valid. `found`: scopes of the key, if they are known. */
+export function keepSecret(kind: Kind, secret: string, found?: ReadonlySet<Scope>): void {
   batch(() => {
+    if (kind === 'key') keepScopes(found);
     exchangeSecret(kind, secret);
     visits[kind].value++;
   });
@@ -127,6 +135,7 @@ export function exchangeSecret(kind: Kind, secret: string): void {
 
 export function signOut(kind: Kind, reason: string | null = null): void {
   sessionStorage.removeItem(storageNames[kind]);
+  if (kind === 'key') keepScopes(undefined);
   signInNotices[kind].value = reason === null ? null : `You were signed out. ${reason}`;
   batch(() => {
     secrets[kind].value = null;

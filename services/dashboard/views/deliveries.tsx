@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { errorInWords } from '../shell/errors.ts';
 import { formatDuration } from '../shell/format.ts';
 import { linkTo } from '../shell/routes.ts';
-import { client } from '../shell/session.ts';
+import { client, hasScope } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { Badge, type Tone } from '../widgets/figures.tsx';
 import { toast } from '../widgets/toast.tsx';
@@ -92,6 +92,7 @@ export function Redeliver({
       setBusy(false);
     }
   };
+  if (!hasScope('capture')) return null;
   return (
     <button
       type="button"

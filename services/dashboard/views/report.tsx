@@ -20,12 +20,13 @@ export function Report({
   readonly link?: ComponentChildren;
 }) {
   const { originalSize } = capture.report;
+  const timings = timingsOf(capture);
   return (
     <Card id="report" title="Report" aside={link}>
       <div class="card-body">
         <Findings findings={findingsOf(capture, request)} />
-        <h3 class="timing-title">Time: {formatDuration(capture.processingTimeMs)}</h3>
-        <Bar label="Time by steps" parts={timingsOf(capture)} />
+        <h3 class="timing-title">{totalTime(capture, timings)}</h3>
+        <Bar label="Time by steps" parts={timings} />
         {originalSize !== undefined && (
           <p class="muted">
             Before it was resized: {formatNumber(originalSize.width)} × {formatNumber(originalSize.height)}
@@ -56,11 +57,21 @@ function findingsOf(
     const text = request === undefined ? 'No wait timed out.' : `No wait timed out. Waited for: ${waits(request)}.`;
     findings.push({ tone: 'good', text });
   }
-  if (metadata.url !== report.finalUrl) {
-    findings.push({ tone: 'plain', text: 'The page redirected to:', quote: report.finalUrl });
+  if (isOtherAddress(metadata.url, report.finalUrl)) {
+    findings.push({ tone: 'plain', text: 'The address changed to:', quote: report.finalUrl });
   }
   findings.push({ tone: 'plain', text: `Rendered in ${region}. ${cost(fromCache, tokenCost)}` });
   return findings;
+}
+
+/** Whether a redirect or a script changed the address: the spelling and the fragment do not count. */
+function isOtherAddress(requested: string, final: string): boolean {
+  const [from, to] = [requested, final].map((address) => {
+    const url = URL.parse(address);
+    if (url !== null) url.hash = '';
+    return url?.href ?? address;
+  });
+  return from !== to;
 }
 
 function waits(request: Request): string {
@@ -74,6 +85,12 @@ function waits(request: Request): string {
 function cost(fromCache: boolean, tokens: number): string {
   if (fromCache) return 'From the response cache, at no cost.';
   return `Cost: ${formatNumber(tokens)} token${tokens === 1 ? '' : 's'}.`;
+}
+
+/** A response from the cache has the steps of the earlier capture, but the time of its own request. */
+function totalTime({ fromCache, processingTimeMs }: CaptureResult, steps: readonly BarPart[]): string {
+  if (!fromCache) return `Time: ${formatDuration(processingTimeMs)}`;
+  return `Time of the earlier capture: ${formatDuration(steps.reduce((sum, { value }) => sum + value, 0))}`;
 }
 
 /** The steps of a capture, for a bar. */

@@ -1,8 +1,16 @@
 import { useState } from 'preact/hooks';
 import { toast } from './toast.tsx';
 
-/** Copies a text; `what` names it for screen readers, such as "the key". */
-export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+/** Copies a text; `what` names it on the button, such as "key". */
+export function CopyButton({
+  text,
+  what,
+  size = 'small',
+}: {
+  readonly text: string;
+  readonly what: string;
+  readonly size?: 'small' | 'normal';
+}) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     try {
@@ -15,8 +23,8 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
     }
   };
   return (
-    <button type="button" class="button is-small" aria-label={`Copy ${what}`} onClick={() => void copy()}>
-      <span aria-live="polite">{isCopied ? 'Copied' : 'Copy'}</span>
+    <button type="button" class={size === 'small' ? 'button is-small' : 'button'} onClick={() => void copy()}>
+      <span aria-live="polite">{isCopied ? 'Copied' : `Copy ${what}`}</span>
     </button>
   );
 }

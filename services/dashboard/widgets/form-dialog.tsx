@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
-import { ErrorState } from './states.tsx';
+import { Form } from './form.tsx';
 
 /** A dialog with a form. If its action fails, it stays open and shows the error. */
 export function FormDialog({
   title,
   action,
   isDangerous = false,
+  mainField,
   onSubmit,
   onClose,
   children,
@@ -16,42 +16,29 @@ export function FormDialog({
   /** The action of the button, as a verb. */
   readonly action: string;
   readonly isDangerous?: boolean;
+  /** As in {@link Form}. */
+  readonly mainField?: string;
   readonly onSubmit: (data: FormData) => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }) {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(undefined);
-  const submit = async (form: HTMLFormElement) => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await onSubmit(new FormData(form));
-    } catch (thrown) {
-      setError(thrown);
-      setBusy(false);
-    }
-  };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(event.currentTarget);
-        }}
-      >
-        {error !== undefined && <ErrorState error={error} />}
-        {children}
-        <div class="dialog-actions">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class={isDangerous ? 'button is-danger' : 'button is-primary'} disabled={isBusy}>
-            {action}
-          </button>
-        </div>
-      </form>
+      <Form class="form" mainField={mainField} onSubmit={onSubmit}>
+        {(isBusy) => (
+          <>
+            {children}
+            <div class="dialog-actions">
+              <button type="button" class="button" onClick={onClose}>
+                Cancel
+              </button>
+              <button type="submit" class={isDangerous ? 'button is-danger' : 'button is-primary'} disabled={isBusy}>
+                {action}
+              </button>
+            </div>
+          </>
+        )}
+      </Form>
     </Dialog>
   );
 }

@@ -12,7 +12,7 @@ export function SecretDialog({
 }: {
   readonly title: string;
   readonly secret: string;
-  /** Such as "the key". */
+  /** Such as "key". */
   readonly what: string;
   readonly onClose: () => void;
   /** Notes about the secret, and further actions. */

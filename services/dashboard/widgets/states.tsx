@@ -1,13 +1,25 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { errorInWords } from '../shell/errors.ts';
+import { errorInWords, isForbidden } from '../shell/errors.ts';
 import type { Query } from '../shell/query.ts';
 
-export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
+export function Loading({ label }: { readonly label: string }) {
   return (
     <div class="state is-loading" role="status">
       <span class="spinner" aria-hidden="true" />
       {label}
+    </div>
+  );
+}
+
+/** Stands for content that is loading for the first time. Screen readers announce the label. */
+export function Skeleton({ label }: { readonly label: string }) {
+  return (
+    <div class="skeleton is-loading" role="status">
+      <span class="visually-hidden">{label}</span>
+      <span class="skeleton-line" aria-hidden="true" />
+      <span class="skeleton-line" aria-hidden="true" />
+      <span class="skeleton-line" aria-hidden="true" />
     </div>
   );
 }
@@ -21,7 +33,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** Shows an error of the API; `onRetry` adds a button, `retryAt` (Unix milliseconds) shows the time until the automatic retry. */
+/** Shows an error of the API. A missing permission cannot be solved by a retry. `onRetry` adds a button, `retryAt` (Unix milliseconds) shows the time until the automatic retry. */
 export function ErrorState({
   error,
   onRetry,
@@ -32,6 +44,13 @@ export function ErrorState({
   readonly retryAt?: number | undefined;
 }) {
   const { message, code, requestId } = errorInWords(error);
+  if (isForbidden(error)) {
+    return (
+      <div class="notice is-warning" role="alert">
+        <p>{message}</p>
+      </div>
+    );
+  }
   return (
     <div class="notice is-danger" role="alert">
       <p>{message}</p>
@@ -77,21 +96,21 @@ export function Below<T>({
   return <div hidden={data === undefined && error === undefined}>{children}</div>;
 }
 
-/** Shows the state of a query: a loading message, the error above the latest response, and the data. */
+/** Shows the state of a query: a skeleton, the error above the latest response, and the data. */
 export function Loaded<T>({
   query,
   label,
   children,
 }: {
   readonly query: Query<T>;
-  readonly label?: string;
+  readonly label: string;
   readonly children: (data: T) => ComponentChildren;
 }) {
   const { data, error, isLoading, reload, retryAt } = query;
   return (
     <>
       {error !== undefined && <ErrorState error={error} onRetry={reload} retryAt={retryAt} />}
-      {data !== undefined ? children(data) : isLoading && error === undefined && <Loading {...(label && { label })} />}
+      {data !== undefined ? children(data) : isLoading && error === undefined && <Skeleton label={label} />}
     </>
   );
 }

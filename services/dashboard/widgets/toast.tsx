@@ -18,6 +18,11 @@ export function toast(text: string, kind: Toast['kind'] = 'info'): void {
   if (kind === 'info') setTimeout(() => dismiss(id), shownMs);
 }
 
+/** Called when the user leaves the page that the messages concern. */
+export function dismissAll(): void {
+  toasts.value = [];
+}
+
 function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }

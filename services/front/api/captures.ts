@@ -15,6 +15,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { extractedOf, type ExtractedDeps } from '../capture/extracted.ts';
 import { changeCapture, readState } from '../capture/capture-state.ts';
+import { requestOptions } from '../capture/request-options.ts';
 import { requestRefresh, type RequestRefreshDeps } from '../capture/request-refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
@@ -115,7 +116,7 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
       const view = captureView(record, { cdnUrl, now: deps.now() });
-      return sendData(reply, { ...view, ...(await extractedOf(record, deps)) });
+      return sendData(reply, { ...view, options: requestOptions(record), ...(await extractedOf(record, deps)) });
     },
   });
 }

@@ -135,6 +135,17 @@ export type SecretsView = Static<typeof secretsSchema>;
 export type RefreshView = Static<typeof refreshSchema>;
 export type WebhookView = Static<typeof webhookViewSchema>;
 
+const optionsSchema = Type.Optional(
+  Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description:
+        'Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}.',
+    },
+  ),
+);
+
 /** States of a capture. */
 export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
 export type CaptureStatus = (typeof captureStatuses)[number];
@@ -158,7 +169,7 @@ export const captureResultSchema = Type.Object({
   }),
   fileSizeBytes: Type.Integer({ minimum: 1 }),
   processingTimeMs: milliseconds(
-    'Time from the acceptance of the request to the stored file, or to the response for responses from the cache.',
+    'Time from the acceptance of the request to the stored file, or to the response for responses from the cache. After a refresh: from the acceptance of the refresh to its file.',
   ),
   region: enumOf(regions, { description: 'Region in which the page was rendered.' }),
   metadata: Type.Object({
@@ -186,6 +197,7 @@ export const captureResultSchema = Type.Object({
     secrets: Type.Optional(secretsSchema),
     expiresAt: Type.String({ format: 'date-time', description: 'Time at which the file expires.' }),
   }),
+  options: optionsSchema,
   report: reportSchema,
   hasDiagnostics: hasDiagnosticsSchema,
   extracted: Type.Optional(
@@ -230,6 +242,7 @@ export const pendingCaptureSchema = Type.Object(
       }),
     ),
     metadata: askedSchema,
+    options: optionsSchema,
     webhook: Type.Optional(webhookViewSchema),
   },
   { title: 'PendingCapture' },
@@ -251,6 +264,7 @@ const failedCaptureSchema = Type.Object(
     error: errorSchema,
     hasDiagnostics: hasDiagnosticsSchema,
     metadata: askedSchema,
+    options: optionsSchema,
     webhook: Type.Optional(webhookViewSchema),
   },
   { title: 'FailedCapture' },
@@ -269,6 +283,7 @@ const deletedCaptureSchema = Type.Object(
     region: enumOf(regions),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     metadata: askedSchema,
+    options: optionsSchema,
   },
   { title: 'DeletedCapture' },
 );

@@ -177,6 +177,8 @@ export interface CaptureRecord {
   /** When it is refreshed by itself next; absent: never. */
   readonly nextRefreshAt?: number;
   readonly refresh?: CaptureRefresh;
+  /** Duration of the refresh that the file shows, in milliseconds. Absent: the file shows the capture itself. */
+  readonly refreshMs?: number;
   /** What its refreshes were charged, by the month (`yyyymm`, UTC) in which each was accepted. */
   readonly refreshCharges?: Readonly<Record<string, Charge>>;
   readonly webhook?: WebhookDelivery;

@@ -84,6 +84,7 @@ export function complete(
     return {
       ...shown,
       ...endRefresh(record, { state: 'completed', endedAt: now }, outcome),
+      refreshMs: now - (record.refresh?.acceptedAt ?? now),
       refreshCharges: withCharge(record),
       ...withPendingWebhook(record, { event: 'capture.refreshed', refreshNumber, now }),
     };

@@ -190,5 +190,6 @@ const isoOrNull = (time: number | undefined) => (time === undefined ? null : new
 
 const fileUrl = ({ fileName }: CaptureRecord, cdnUrl: string) => `${cdnUrl}/${fileName}`;
 
-/** Never negative, although front and renderer have separate clocks. */
-const processingTime = ({ acceptedAt, endedAt }: CaptureRecord) => Math.max(0, (endedAt ?? acceptedAt) - acceptedAt);
+/** Duration of the rendering that the file shows. Never negative, although front and renderer have separate clocks. */
+const processingTime = ({ acceptedAt, endedAt = acceptedAt, refreshMs }: CaptureRecord) =>
+  Math.max(0, refreshMs ?? endedAt - acceptedAt);

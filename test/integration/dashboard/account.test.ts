@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
 import {
@@ -82,18 +83,98 @@ describe('keys', () => {
     await expectAllLooks(page, () => page.getByRole('row').nth(1).waitFor());
   });
 
-  test('a key without the scope manage gets an explanation, a revoked key is signed out with the reason', async () => {
+  test('a key sees only the pages of its scopes, other pages name the scope, a revoked key is signed out', async () => {
     const { api } = service();
     const { id, key } = await api.call<{ id: string; key: string }>('POST', '/keys', {
       body: { name: 'Reader', scopes: ['read'] },
     });
     const page = await open('/keys', { key });
-    await page.getByText('Your key cannot manage keys').waitFor();
-    await page.getByRole('link', { name: 'Captures', exact: true }).click();
+    await page.getByText('Your key does not have the scope manage').waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    expect(await links.allInnerTexts()).toEqual(['Captures', 'Usage']);
+    await expectAccessible(page);
+    // The first page is one that the key may use.
+    await page.goto(`${service().url}/dashboard/#/`);
+    await page.getByRole('heading', { level: 1, name: 'Captures' }).waitFor();
     await untilLive(page);
+    const { uuid } = await api.captured({ url: `${site}/read-only` });
+    await page.locator(`a[href$="${uuid}"]`).click();
+    await page.getByRole('link', { name: 'Open file' }).waitFor();
+    expect(await page.getByText(/^(Refresh|Delete|Open in playground)$/).count()).toBe(0);
+    await page.reload();
+    await page.getByRole('link', { name: 'Open file' }).waitFor();
+    expect(await links.allInnerTexts()).toEqual(['Captures', 'Usage']);
     await api.call('DELETE', `/keys/${id}`);
     await page.getByText(/The API key was revoked/).waitFor();
     expect(await page.evaluate(() => sessionStorage.getItem('webcapture.key'))).toBe(null);
+  });
+});
+
+describe('forms and messages', () => {
+  test('errors of a form are shown at their field, until it changes', async () => {
+    const page = await open('/webhooks');
+    const address = page.getByLabel('Address of the receiver');
+    await address.fill('http://10.0.0.1/hook');
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/^The address is refused/)
+      .waitFor();
+    expect(await address.getAttribute('aria-invalid')).toBe('true');
+    expect(await address.evaluate((element) => element === document.activeElement)).toBe(true);
+    await expectAccessible(page);
+    await address.fill('https://example.com/hook');
+    expect(await page.getByRole('alert').count()).toBe(0);
+
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Nothing');
+    for (const scope of ['capture', 'read']) await dialog.locator(`[value=${scope}]`).uncheck();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('group', { name: 'Scopes' }).getByRole('alert').waitFor();
+
+    // Only the message of a changed field ends, and the focus stays there.
+    const name = dialog.getByLabel('Name');
+    await name.fill('\u007F');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await expect.poll(() => dialog.getByRole('alert').count()).toBe(2);
+    await name.fill('Nothing');
+    await expect.poll(() => dialog.getByRole('alert').count()).toBe(1);
+    expect(await name.evaluate((element) => element === document.activeElement)).toBe(true);
+  });
+
+  test('messages end when the user leaves their page', async () => {
+    const page = await open('/webhooks');
+    // Without https, the browser has no clipboard. The message of an error has no end of its own.
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('button', { name: 'Copy secret' }).click();
+    const message = page.getByText('The browser does not allow copying here.');
+    await message.waitFor();
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await message.waitFor({ state: 'detached' });
+  });
+
+  test('a table on a phone has a shadow at the side to which it scrolls', async () => {
+    const page = await open('/keys', { key: service().key, isPhone: true });
+    const table = page.getByRole('region', { name: 'API keys' });
+    const row = page.getByRole('row').nth(1);
+    await row.waitFor();
+    const brightness = async (side: 'left' | 'right') => {
+      const frame = await table.boundingBox();
+      const line = await row.boundingBox();
+      if (frame === null || line === null) throw new Error('the table is not shown');
+      const x = side === 'left' ? frame.x + 2 : frame.x + frame.width - 3;
+      // The padding of a row has no text.
+      const picture = await page.screenshot({ clip: { x, y: line.y + 3, width: 1, height: 1 } });
+      const { data } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+      return data[0] ?? 0;
+    };
+    expect(await brightness('right')).toBeLessThan((await brightness('left')) - 10);
+    await table.evaluate((element) => (element.scrollLeft = element.scrollWidth));
+    await expect.poll(async () => (await brightness('right')) - (await brightness('left'))).toBeGreaterThan(10);
   });
 });
 
@@ -126,6 +207,65 @@ test('usage shows tokens by day and key, and the same numbers in a table', async
   await used(4);
   await page.getByRole('region', { name: 'Usage by key' }).getByRole('row').nth(1).waitFor();
   await expectAllLooks(page, isThere);
+});
+
+test('ticks of charts are distinct and whole, and legends have the values of the latest day', async () => {
+  const { api } = service();
+  await api.captured({ url: `${site}/charted` });
+  const page = await open('/captures');
+  await page.evaluate(() => {
+    const texts = new Map<HTMLCanvasElement, string[]>();
+    const wrap = (name: string, before: (canvas: HTMLCanvasElement, first: unknown) => void) => {
+      const plain = Reflect.get(CanvasRenderingContext2D.prototype, name) as (...args: unknown[]) => unknown;
+      Reflect.set(
+        CanvasRenderingContext2D.prototype,
+        name,
+        function (this: CanvasRenderingContext2D, ...args: unknown[]) {
+          before(this.canvas, args[0]);
+          return plain.apply(this, args);
+        },
+      );
+    };
+    wrap('fillText', (canvas, text) => texts.set(canvas, [...(texts.get(canvas) ?? []), String(text)]));
+    wrap('clearRect', (canvas) => texts.delete(canvas));
+    Reflect.set(window, 'textsOf', (canvas: HTMLCanvasElement) => texts.get(canvas) ?? []);
+  });
+  await page.getByRole('link', { name: 'Usage', exact: true }).click();
+  await page.getByLabel('Period').selectOption('7 days');
+  const ticksOf = async (name: string): Promise<string[]> =>
+    page
+      .getByRole('img', { name })
+      .locator('canvas')
+      .evaluate((canvas) => (Reflect.get(window, 'textsOf') as (canvas: Element) => string[])(canvas));
+  for (const [name, pattern] of [
+    ['Tokens by day', /^\d+$|^[A-Z][a-z]{2} \d+$/],
+    ['Captures by outcome', /^\d+$|^[A-Z][a-z]{2} \d+$/],
+    ['Latency by day', /^[\d.]+ m?s$|^[A-Z][a-z]{2} \d+$/],
+  ] as const) {
+    const ticks = await until(`ticks of ${name}`, async () => {
+      const found = await ticksOf(name);
+      return found.length > 3 ? found : null;
+    });
+    expect(new Set(ticks).size, ticks.join()).toBe(ticks.length);
+    expect(ticks.filter((tick) => !pattern.test(tick))).toEqual([]);
+    const legend = await page.getByRole('img', { name }).locator('.u-value').allInnerTexts();
+    expect(legend.length).toBeGreaterThan(1);
+    expect(legend.filter((text) => !/^\d|^[A-Z][a-z]{2} \d+$/.test(text))).toEqual([]);
+  }
+});
+
+test('charts of an account without captures are a text', async () => {
+  const admin = { key: adminToken };
+  const { id } = await service().api.call<{ id: string }>('POST', '/admin/accounts', {
+    ...admin,
+    body: { name: 'New' },
+  });
+  const { key } = await service().api.call<{ key: string }>('POST', '/admin/keys', {
+    ...admin,
+    body: { accountId: id, name: 'New' },
+  });
+  const page = await open('/usage', { key });
+  await expect.poll(() => page.getByText('No data in this period.').count()).toBe(3);
 });
 
 test('charts that cannot be loaded show an error, as after an update with other files', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
-import type { CaptureState } from '@webcapture/shared/api/capture.ts';
+import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture.ts';
 import {
   expectAccessible,
   expectAllLooks,
@@ -61,7 +61,7 @@ test(
     const release = await holdRequests(page, '**/*.png*');
     await page.goto(`${service().url}/dashboard/#/captures/${uuid}`);
     await page.getByText('Loading the picture…').waitFor();
-    const below = ['Facts', 'Refreshes', 'Webhook deliveries'].map((name) => page.getByRole('heading', { name }));
+    const below = ['Facts', 'Report'].map((name) => page.getByRole('heading', { name }));
     const places = () => Promise.all(below.map(async (heading) => (await heading.boundingBox())?.y));
     for (const heading of below) await heading.waitFor();
     await untilLive(page);
@@ -87,6 +87,10 @@ test('a refresh is shown next to the previous picture, and a deleted capture is 
   await untilLive(page);
   await page.getByRole('button', { name: 'Refresh' }).click();
   await page.getByRole('heading', { name: 'Before and after the refresh' }).waitFor();
+  const refreshed = await api.call<CaptureResult>('GET', `/captures/${uuid}`);
+  expect(refreshed.refresh?.state).toBe('completed');
+  const took = Date.parse(refreshed.refresh?.endedAt ?? '') - Date.parse(refreshed.refresh?.acceptedAt ?? '');
+  await page.getByRole('heading', { name: `Time: ${took} ms`, exact: true }).waitFor();
   const words = page.getByText(/% changed: \d+ pixels\./);
   await words.waitFor();
   await page.getByRole('img', { name: /^Where the pictures differ: 0\.\d% of the area/ }).waitFor();
@@ -146,6 +150,59 @@ test('a hostile title is shown as text, completely', async () => {
   await expect.poll(shown).toBe(report.title.match(/W/g)?.length);
   expect(await page.locator('img[src="x"]').count()).toBe(0);
   await expectAllLooks(page, isThere);
+});
+
+test('the page of a capture shows the options of its request, and opens them in the playground', async () => {
+  const { api, key } = service();
+  const options = { viewport: { width: 400 }, colorScheme: 'dark', hide: ['.ad'], persistence: { enabled: true } };
+  const { uuid } = await api.captured({ url: `${site}/options`, ...options });
+  const page = await open(`/captures/${uuid}`);
+  const shown = page.getByRole('region', { name: 'Options' });
+  await expect
+    .poll(() => shown.locator('dt').allInnerTexts())
+    .toEqual(['viewport.width', 'colorScheme', 'hide', 'persistence.enabled']);
+  expect(await shown.locator('dd').allInnerTexts()).toEqual(['400', 'dark', '[".ad"]', 'true']);
+  await page.getByRole('region', { name: 'Facts' }).getByText('in 10 years').waitFor();
+  expect(await page.getByRole('heading', { name: /Refreshes|Webhook deliveries/ }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(page.url());
+  await expectAllLooks(page, () => shown.waitFor());
+
+  await page.getByRole('link', { name: 'Open in playground' }).click();
+  await expect.poll(() => page.getByLabel('Address', { exact: true }).inputValue()).toBe(`${site}/options`);
+  const code = await page.getByRole('tabpanel').innerText();
+  for (const option of ['"width": 400', '"colorScheme": "dark"', '".ad"']) expect(code).toContain(option);
+  expect(page.url()).toBe(`${service().url}/dashboard/#/playground`);
+  expect(await page.content()).not.toContain(key);
+});
+
+test('a capture of an error page shows its status; a changed spelling of the address is not reported', async () => {
+  const { api, renderer } = service();
+  const plainReportOf = renderer.reportOf;
+  renderer.reportOf = (job) => ({ ...plainReportOf(job), httpStatus: 404, finalUrl: `${site}/` });
+  const { uuid } = await api.captured({ url: site });
+  renderer.reportOf = (job) => ({ ...plainReportOf(job), finalUrl: `${site}/moved` });
+  const moved = await api.captured({ url: site });
+  renderer.reportOf = plainReportOf;
+  const page = await open('/captures');
+  const row = page.locator(`a[href$="${uuid}"]`);
+  await row.getByText('completed, HTTP 404', { exact: true }).waitFor();
+  await row.click();
+  await page.getByText('The page answered with status 404.').waitFor();
+  expect(await page.getByText('The address changed to:').count()).toBe(0);
+  await page.goto(`${service().url}/dashboard/#/captures/${moved.uuid}`);
+  await page.getByText('The address changed to:').waitFor();
+});
+
+test('a failed capture has no card for a picture', async () => {
+  const { api } = service();
+  const { uuid } = await api.call<CaptureState>('POST', '/capture', {
+    body: { url: `${site}/unreachable`, background: true },
+  });
+  await until('the failure', async () => (await statusOf(uuid)) === 'failed');
+  const page = await open(`/captures/${uuid}`);
+  await page.getByText('The site is unreachable.').waitFor();
+  expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).not.toContain('Picture');
 });
 
 test('extracted data is shown as text: its beginning in the page, all of it as a download', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { complete, fail, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { captureView, resultView, statusOf } from '@webcapture/shared/captures/view.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
@@ -82,6 +83,20 @@ test('a clock difference never results in a negative time, and the account is no
   const view = captureView({ ...completed, endedAt: acceptedAt - 100 }, options);
   expect(view).toMatchObject({ processingTimeMs: 0 });
   expect(JSON.stringify(view)).not.toContain('secret-account');
+});
+
+test('after a refresh, the processing time is that of the refresh, also when a later refresh has failed', () => {
+  const order = { by: 'request', region: 'us-east', startBy: 0, deadline: 0 } as const;
+  const start = (revision: number, at: number) => startRefresh({ ...order, revision, acceptedAt: at });
+  const [first, second] = [acceptedAt + 10_000, acceptedAt + 20_000];
+  const refreshed = [
+    [start(1, first), first],
+    [complete(1, newOutcome(), open.expiresAt), first + 700],
+    [start(2, second), second],
+    [fail(2, { code: 'CAPTURE_FAILED', message: 'It did not work.', cause: 'service' }), second + 4000],
+  ] as const;
+  const record = refreshed.reduce((before, [change, at]) => change(before, at) ?? before, completed);
+  expect(captureView(record, options)).toMatchObject({ processingTimeMs: 700, refresh: { state: 'failed' } });
 });
 
 test('a capture from the cache costs no tokens, and has the processing time of the request', () => {

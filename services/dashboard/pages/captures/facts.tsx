@@ -1,7 +1,7 @@
 import type { Capture } from '@webcapture/client';
-import type { ComponentChildren } from 'preact';
 import { formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { CopyButton } from '../../widgets/copy-button.tsx';
+import { Fact } from '../../widgets/fact.tsx';
 import { UntrustedText } from '../../widgets/untrusted-text.tsx';
 import { Ago, Time } from '../../widgets/time.tsx';
 
@@ -12,7 +12,7 @@ export function Facts({ capture }: { readonly capture: Capture }) {
   return (
     <dl class="facts">
       <Fact name="UUID">
-        <code>{uuid}</code> <CopyButton text={uuid} what="the UUID" />
+        <code>{uuid}</code> <CopyButton text={uuid} what="UUID" />
       </Fact>
       <Fact name="Address">
         <UntrustedText text={metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url} max={200} />
@@ -65,15 +65,6 @@ export function Facts({ capture }: { readonly capture: Capture }) {
         </Fact>
       )}
     </dl>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

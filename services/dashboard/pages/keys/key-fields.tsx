@@ -1,4 +1,5 @@
 import type { CreateKey } from '@webcapture/client';
+import { FieldError, InputField } from '../../widgets/form.tsx';
 import { textOf } from '../../widgets/form-dialog.tsx';
 
 type Scope = NonNullable<CreateKey['scopes']>[number];
@@ -13,10 +14,7 @@ const scopes: readonly { readonly name: Scope; readonly title: string; readonly 
 export function KeyFields({ initialScopes = ['capture', 'read'] }: { readonly initialScopes?: readonly Scope[] }) {
   return (
     <>
-      <label class="field">
-        <span class="field-label">Name</span>
-        <input class="input" name="name" required maxLength={200} placeholder="Build server" autofocus />
-      </label>
+      <InputField label="Name" name="name" required maxLength={200} placeholder="Build server" autofocus />
       <fieldset class="field">
         <legend class="field-label">Scopes</legend>
         {scopes.map(({ name, title, help }) => (
@@ -27,14 +25,15 @@ export function KeyFields({ initialScopes = ['capture', 'read'] }: { readonly in
             </span>
           </label>
         ))}
+        <FieldError name="scopes" />
       </fieldset>
-      <label class="field">
-        <span class="field-label">Expires</span>
-        <input class="input" type="date" name="expires" min={tomorrow()} />
-        <span class="field-help">
-          At the end of this day, UTC. If empty, the key expires when the key that creates it expires.
-        </span>
-      </label>
+      <InputField
+        label="Expires"
+        help="At the end of this day, UTC. If empty, the key expires when the key that creates it expires."
+        type="date"
+        name="expiresAt"
+        min={tomorrow()}
+      />
     </>
   );
 }
@@ -44,7 +43,7 @@ const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 
 /** Returns the values of the fields as the body of the request. */
 export function keyBodyOf(data: FormData): CreateKey {
   const chosen = data.getAll('scopes');
-  const expires = textOf(data, 'expires');
+  const expires = textOf(data, 'expiresAt');
   return {
     name: textOf(data, 'name'),
     scopes: scopes.map(({ name }) => name).filter((name) => chosen.includes(name)),

@@ -8,6 +8,7 @@ import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { confirm } from '../../widgets/dialog.tsx';
 import { Badge } from '../../widgets/figures.tsx';
 import { UntrustedText } from '../../widgets/untrusted-text.tsx';
+import { InputField } from '../../widgets/form.tsx';
 import { FormDialog, textOf } from '../../widgets/form-dialog.tsx';
 import { SecretDialog } from '../../widgets/secret-dialog.tsx';
 import { Loaded } from '../../widgets/states.tsx';
@@ -195,25 +196,20 @@ const limits = [
 function AccountFields({ account }: { readonly account?: Account }) {
   return (
     <>
-      <label class="field">
-        <span class="field-label">Name</span>
-        <input class="input" name="name" required maxLength={200} defaultValue={account?.name ?? ''} autofocus />
-      </label>
+      <InputField label="Name" name="name" required maxLength={200} defaultValue={account?.name ?? ''} autofocus />
       <div class="field-grid">
         {limits.map(({ name, title, min, max }) => (
-          <label key={name} class="field">
-            <span class="field-label">{title}</span>
-            <input
-              class="input"
-              type="number"
-              name={name}
-              min={min}
-              max={max}
-              required={account !== undefined}
-              placeholder="Default"
-              defaultValue={account === undefined ? '' : String(account[name])}
-            />
-          </label>
+          <InputField
+            key={name}
+            label={title}
+            type="number"
+            name={name}
+            min={min}
+            max={max}
+            required={account !== undefined}
+            placeholder="Default"
+            defaultValue={account === undefined ? '' : String(account[name])}
+          />
         ))}
         <label class="field">
           <span class="field-label">Isolation</span>
@@ -316,13 +312,14 @@ function StepDialog({
         </FormDialog>
       );
     case 'made':
-      return <SecretDialog title="The new key" secret={step.key.key} what="the key" onClose={onDone} />;
+      return <SecretDialog title="The new key" secret={step.key.key} what="key" onClose={onDone} />;
     case 'revoke':
       return (
         <FormDialog
           title="Revoke a key of any account"
           action="Revoke"
           isDangerous
+          mainField="id"
           onClose={close}
           onSubmit={async (data) => {
             await admin().revokeKey(textOf(data, 'id'), { cascade: data.has('cascade') });
@@ -330,11 +327,14 @@ function StepDialog({
             onDone();
           }}
         >
-          <label class="field">
-            <span class="field-label">ID of the key</span>
-            <input class="input" name="id" required maxLength={64} autofocus />
-            <span class="field-help">The key stops working within a second. This cannot be undone.</span>
-          </label>
+          <InputField
+            label="ID of the key"
+            help="The key stops working within a second. This cannot be undone."
+            name="id"
+            required
+            maxLength={64}
+            autofocus
+          />
           <label class="check">
             <input type="checkbox" name="cascade" />
             <span>Also revoke the keys that were created with it</span>

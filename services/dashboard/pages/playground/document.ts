@@ -29,14 +29,31 @@ interface Operation {
 
 /** Fetches the OpenAPI document of this dashboard's service. */
 export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument> {
-  const { data, response } = await client().raw.GET('/openapi.json', { signal });
+  const [{ data, response }, regions] = await Promise.all([
+    client().raw.GET('/openapi.json', { signal }),
+    installedRegions(signal),
+  ]);
   if (data === undefined) throw new Error(`The OpenAPI document could not be loaded (status ${response.status}).`);
   const document = data as OpenApiDocument;
   const content = document.paths['/capture']?.post?.requestBody?.content?.['application/json'];
   if (content === undefined) throw new Error('The description of the API has no POST /capture.');
   const { examples } = content;
-  const schema = withoutRefs(content.schema, document) as JsonSchema;
+  const schema = withInstalledRegions(withoutRefs(content.schema, document) as JsonSchema, regions);
   return { schema, examples: Object.values(examples ?? {}), validate: validatorOf(schema) };
+}
+
+/** Returns the installed regions: the status names a component for each. */
+async function installedRegions(signal: AbortSignal): Promise<readonly string[]> {
+  const prefix = 'engine.';
+  const { components = [] } = await client().getStatus({ signal });
+  return components.filter(({ name }) => name.startsWith(prefix)).map(({ name }) => name.slice(prefix.length));
+}
+
+function withInstalledRegions(schema: JsonSchema, installed: readonly string[]): JsonSchema {
+  const { region } = schema.properties ?? {};
+  if (region?.enum === undefined || installed.length === 0) return schema;
+  const offered = region.enum.filter((name) => name === region.default || installed.includes(name));
+  return { ...schema, properties: { ...schema.properties, region: { ...region, enum: offered } } };
 }
 
 const refPrefix = '#/components/schemas/';

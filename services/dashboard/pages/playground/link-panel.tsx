@@ -2,7 +2,7 @@ import { type ApiKey, signLink } from '@webcapture/client';
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../../shell/errors.ts';
-import { client, onKeyChange, serviceUrl } from '../../shell/session.ts';
+import { client, hasScope, onKeyChange, serviceUrl } from '../../shell/session.ts';
 import { confirm } from '../../widgets/dialog.tsx';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { toast } from '../../widgets/toast.tsx';
@@ -103,10 +103,10 @@ export function LinkPanel({ request }: { readonly request: Body }) {
           </select>
         </div>
       </div>
-      <NewKey />
+      {hasScope('manage') && <NewKey />}
       {link !== undefined && (
         <div class="sample">
-          <CopyButton text={link} what="the link" />
+          <CopyButton text={link} what="capture link" />
           <pre class="untrusted is-wrapped" tabIndex={0}>
             {link}
           </pre>
@@ -143,7 +143,7 @@ function NewKey() {
       <button type="button" class="button is-small" disabled={isBusy} onClick={() => void make()}>
         Create a key for links
       </button>{' '}
-      {secret.value !== '' && <CopyButton text={secret.value} what="the signing secret" />}
+      {secret.value !== '' && <CopyButton text={secret.value} what="signing secret" />}
     </p>
   );
 }

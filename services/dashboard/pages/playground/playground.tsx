@@ -1,17 +1,28 @@
-import { ValidationError } from '@webcapture/client';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { errorInWords } from '../../shell/errors.ts';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { errorInWords, isInvalid, messagesByField } from '../../shell/errors.ts';
 import { Page } from '../../shell/page.tsx';
+import { routeChanges } from '../../shell/routes.ts';
 import { useQuery } from '../../shell/query.ts';
+import { CopyButton } from '../../widgets/copy-button.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { isNarrow, RequestForm, withScheme } from './form.tsx';
 import './playground.css';
-import { body, hiddenProblems, html, refusals, source, url, wholeRequest } from './request.ts';
+import {
+  body,
+  hiddenProblems,
+  html,
+  keepDraft,
+  refusals,
+  sharedLink,
+  source,
+  takeLinkedRequest,
+  url,
+  wholeRequest,
+} from './request.ts';
 import { ResultPanel } from './result.tsx';
 import { type Run, run, start } from './run.ts';
 import { Samples } from './samples.tsx';
 import { type CaptureDocument, loadDocument } from './document.ts';
-import { messagesByField } from './schema.ts';
 
 /** The run whose error already received the focus: it gets the focus once, not each time the user returns to the page. */
 let revealed: Run | undefined;
@@ -20,12 +31,16 @@ let revealed: Run | undefined;
 export function PlaygroundPage() {
   const document = useQuery(loadDocument, []);
   return (
-    <Page title="Playground">
+    <Page title="Playground" actions={document.data !== undefined && <CopyLink document={document.data} />}>
       <Loaded query={document} label="Loading the options…">
         {(loaded) => <Playground document={loaded} />}
       </Loaded>
     </Page>
   );
+}
+
+function CopyLink({ document: { schema } }: { readonly document: CaptureDocument }) {
+  return <CopyButton text={sharedLink(wholeRequest(), schema)} what="link" />;
 }
 
 function Playground({ document }: { readonly document: CaptureDocument }) {
@@ -40,13 +55,17 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
     return new Map([...wrong, ...refusals.value]);
   }, [document, request, refusals.value]);
 
+  useLayoutEffect(() => takeLinkedRequest(document.schema), [document, routeChanges.value]);
+  useEffect(() => keepDraft(request, document.schema), [document, request]);
+
   // Messages of the service appear at the field that they name.
   useEffect(() => {
     const { value } = run;
     if (value === revealed) return;
     revealed = value;
-    if (value.state === 'failed' && value.error instanceof ValidationError) {
-      refusals.value = messagesByField(document.schema, errorInWords(value.error).message);
+    if (value.state === 'failed' && isInvalid(value.error)) {
+      const fields = document.schema.properties ?? {};
+      refusals.value = messagesByField(errorInWords(value.error).message, (name) => Object.hasOwn(fields, name));
       requestAnimationFrame(() => revealProblem(form.current));
     }
   }, [run.value]);

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { linkTo, linkToPlayground } from '../../shell/routes.ts';
 import { onKeyChange } from '../../shell/session.ts';
 import { type Body, type Path, pathKey, withoutSecrets, withValue } from './schema.ts';
 
@@ -48,10 +49,79 @@ export function replaceRequest({ url: newUrl, html: newHtml, responseType: _type
   refusals.value = new Map();
 }
 
+/** In this tab, so that a reload keeps the form. */
+const draftName = 'webcapture.playground';
+
+restoreDraft();
+
 onKeyChange(() => {
   replaceRequest({ url: '', html: '' });
   source.value = 'url';
+  sessionStorage.removeItem(draftName);
 });
+
+function restoreDraft(): void {
+  const draft = parseRequest(sessionStorage.getItem(draftName));
+  if (draft !== undefined) replaceRequest(draft);
+}
+
+/** Stores the request for a reload, without secrets. */
+export function keepDraft(request: Body, schema: JsonSchema): void {
+  try {
+    sessionStorage.setItem(draftName, JSON.stringify(withoutSecrets(request, schema)));
+  } catch {
+    // HTML may be larger than the storage of the browser.
+    sessionStorage.removeItem(draftName);
+  }
+}
+
+/** Longer HTML is not part of a link: chats and mails cut long addresses. */
+const maxLinkedHtml = 4000;
+
+/** Returns an address of the playground with the request, without secrets and without large values. */
+export function sharedLink(request: Body, schema: JsonSchema): string {
+  const { url: address, html: text, ...options } = withoutSecrets(request, schema);
+  const page =
+    typeof text === 'string' ? { html: text.length > maxLinkedHtml ? '' : text } : { url: withoutLogin(address) };
+  return new URL(linkToPlayground({ ...page, ...withoutAttachments(options) }), document.baseURI).href;
+}
+
+/** Removes the user name and the password from an address. */
+function withoutLogin(address: unknown): unknown {
+  const parsed = URL.parse(String(address));
+  if (parsed === null || (parsed.username === '' && parsed.password === '')) return address;
+  parsed.username = '';
+  parsed.password = '';
+  return parsed.href;
+}
+
+function withoutAttachments({ pdf, ...options }: Body): Body {
+  if (typeof pdf !== 'object' || pdf === null) return options;
+  const { attachments: _large, ...others } = pdf as Body;
+  return { ...options, pdf: others };
+}
+
+/**
+ * Fills the form with the request in the address, and removes it from the address, so that a reload keeps later changes. Options that
+ * the service does not have, and secrets, are left out; so is the webhook, which would send the result to the author of the link.
+ */
+export function takeLinkedRequest(schema: JsonSchema): void {
+  const linked = parseRequest(new URLSearchParams(location.hash.split('?')[1] ?? '').get('request'));
+  if (linked === undefined) return;
+  history.replaceState(null, '', linkTo('playground'));
+  const { webhook: _webhook, ...request } = linked;
+  const known = Object.entries(request).filter(([name]) => Object.hasOwn(schema.properties ?? {}, name));
+  replaceRequest(withoutSecrets(Object.fromEntries(known), schema));
+}
+
+function parseRequest(text: string | null): Body | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text ?? '');
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Body) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Options saved in this browser under a name. */
 export interface Preset {

@@ -1,16 +1,16 @@
-import { type CaptureProgress, type CaptureResult, ValidationError } from '@webcapture/client';
+import type { CaptureProgress, CaptureResult } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { download } from '../../shell/download.ts';
 import { linkTo } from '../../shell/routes.ts';
-import { client } from '../../shell/session.ts';
+import { client, hasScope } from '../../shell/session.ts';
 import { Extracted } from '../../views/extracted.tsx';
 import { loadPreview, maxShownPixels, type Preview } from '../../views/preview.ts';
 import { Report } from '../../views/report.tsx';
 import { useObjectUrl } from '../../widgets/blob-image.tsx';
 import { Empty, ErrorState } from '../../widgets/states.tsx';
 import { toast } from '../../widgets/toast.tsx';
-import { errorInWords } from '../../shell/errors.ts';
+import { errorInWords, isInvalid } from '../../shell/errors.ts';
 import { replaceRequest } from './request.ts';
 import { cancel, type Run, run, start } from './run.ts';
 import type { Body } from './schema.ts';
@@ -29,7 +29,7 @@ export function ResultPanel() {
         <ErrorState
           error={now.error}
           // An invalid form stays invalid until the user changes it.
-          onRetry={now.error instanceof ValidationError ? undefined : () => void start(now.request)}
+          onRetry={isInvalid(now.error) ? undefined : () => void start(now.request)}
         />
       );
     case 'done':
@@ -185,7 +185,11 @@ function Result({
           <Picture result={result} />
         )}
       </section>
-      <Report capture={result} request={request} link={<a href={linkTo('captures', uuid)}>Details of the capture</a>} />
+      <Report
+        capture={result}
+        request={request}
+        link={hasScope('read') && <a href={linkTo('captures', uuid)}>Details of the capture</a>}
+      />
       {extracted && <Extracted uuid={uuid} extracted={extracted} />}
     </>
   );

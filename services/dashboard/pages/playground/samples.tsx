@@ -58,7 +58,7 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
           <LinkPanel request={request} />
         ) : (
           <div class="sample">
-            <CopyButton text={code} what={`the request for ${sample.title}`} />
+            <CopyButton text={code} what="code" />
             {/* Long lines scroll, so the element must be focusable for the keyboard. */}
             <pre class="untrusted" tabIndex={0}>
               {code}

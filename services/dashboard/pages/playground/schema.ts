@@ -127,18 +127,3 @@ function changed(container: unknown, [part, ...rest]: Path, value: unknown): unk
   // Assigned in place, so that the fields keep their order while the user types.
   return { ...((container ?? {}) as object), [part]: child };
 }
-
-/**
- * Splits an error of the service by the fields that it names: “viewport.width must be …; pdf.margin must be …”. Messages without
- * a field have the empty key.
- */
-export function messagesByField(schema: JsonSchema, message: string): ReadonlyMap<string, string> {
-  const messages = new Map<string, string>();
-  for (const part of message.split('; ')) {
-    const [word = '', rest = ''] = /^(\S+) (.*)$/s.exec(part)?.slice(1) ?? [];
-    const isField = Object.hasOwn(schema.properties ?? {}, word.split('.')[0] ?? '');
-    const [key, text] = isField ? [word, rest] : ['', part];
-    messages.set(key, messages.has(key) ? `${messages.get(key)}; ${text}` : text);
-  }
-  return messages;
-}

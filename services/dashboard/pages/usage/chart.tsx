@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { formatDuration, formatNumber } from '../../shell/format.ts';
 import { theme } from '../../shell/theme.ts';
 
 export interface Series {
@@ -11,24 +12,48 @@ export interface Series {
 
 const height = 200;
 
-/**
- * Values by day, as bars or lines. The canvas has only a name, because the table next to it has the same numbers for users who
- * cannot see it.
- */
-export function Chart({
-  label,
-  dates,
-  series,
-  kind,
-  format,
-}: {
+interface Unit {
+  readonly format: (value: number) => string;
+  /** Possible distances of ticks, so that their labels are distinct. */
+  readonly steps: number[];
+}
+
+const powersOfTen = Array.from({ length: 13 }, (_, exponent) => 10 ** exponent);
+
+const units = {
+  count: { format: formatNumber, steps: powersOfTen.flatMap((power) => [power, 2 * power, 5 * power]) },
+  duration: {
+    format: formatDuration,
+    steps: [
+      ...[1, 10, 100, 1000].flatMap((power) => [power, 2 * power, 5 * power]),
+      ...[10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600].map((seconds) => 1000 * seconds),
+    ],
+  },
+} as const satisfies Record<string, Unit>;
+
+const daySeconds = 86_400;
+const daySteps = [1, 2, 5, 7, 10, 14, 30].map((days) => days * daySeconds);
+
+interface ChartProps {
   readonly label: string;
   /** Unix seconds of the start of each day. */
   readonly dates: readonly number[];
   readonly series: readonly Series[];
   readonly kind: 'bars' | 'lines';
-  readonly format: (value: number) => string;
-}) {
+  readonly unit: keyof typeof units;
+}
+
+/** Values by day, or a text if there are none. */
+export function Chart(props: ChartProps) {
+  const isEmpty = props.series.every(({ values }) => values.every((value) => value === null || value === 0));
+  return isEmpty ? <p class="muted">No data in this period.</p> : <Plotted {...props} />;
+}
+
+/**
+ * Values by day, as bars or lines. The canvas has only a name, because the table next to it has the same numbers for users who
+ * cannot see it.
+ */
+function Plotted({ label, dates, series, kind, unit }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
   const [isBroken, setBroken] = useState(false);
@@ -46,7 +71,7 @@ export function Chart({
     const draw = () => {
       if (Plot === undefined || !isShown) return;
       chart.current?.destroy();
-      const options = optionsFor(Plot, { series, kind, format, width: element.clientWidth });
+      const options = optionsFor(Plot, { series, kind, unit: units[unit], width: element.clientWidth });
       chart.current = new Plot(options, data.current, element);
     };
     loadPlot()
@@ -83,11 +108,11 @@ async function loadPlot(): Promise<typeof uPlot> {
 interface Look {
   readonly series: readonly Series[];
   readonly kind: 'bars' | 'lines';
-  readonly format: (value: number) => string;
+  readonly unit: Unit;
   readonly width: number;
 }
 
-function optionsFor(Plot: typeof uPlot, { series, kind, format, width }: Look): uPlot.Options {
+function optionsFor(Plot: typeof uPlot, { series, kind, unit: { format, steps }, width }: Look): uPlot.Options {
   const text = colorOf('--text-muted');
   const grid = { stroke: colorOf('--border'), width: 1 };
   const bars = Plot.paths.bars?.({ size: [0.7, 40] });
@@ -98,22 +123,32 @@ function optionsFor(Plot: typeof uPlot, { series, kind, format, width }: Look): 
     cursor: { drag: { x: false, y: false } },
     // Half a day on both sides; otherwise the first and the last bar are cut off.
     scales: {
-      x: { range: (_, min, max) => [min - 43_200, max + 43_200] },
+      x: { range: (_, min, max) => [min - daySeconds / 2, max + daySeconds / 2] },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { stroke: text, grid: { show: false }, ticks: grid, space: 60, values: (_, splits) => splits.map(formatDay) },
-      { stroke: text, grid, ticks: grid, size: 64, values: (_, splits) => splits.map(format) },
+      {
+        stroke: text,
+        grid: { show: false },
+        ticks: grid,
+        space: 60,
+        incrs: daySteps,
+        values: (_, splits) => splits.map(formatDay),
+      },
+      { stroke: text, grid, ticks: grid, size: 64, incrs: steps, values: (_, splits) => splits.map(format) },
     ],
     series: [
-      { label: 'Day', value: (_, seconds) => (seconds === null ? '–' : formatDay(seconds)) },
+      { label: 'Day', value: ({ data }, _, __, day) => formatDay(data[0][day ?? latestDay(data)] ?? 0) },
       ...series.map(({ label, color }): uPlot.Series => {
         const stroke = colorOf(`--colour-${color}`);
         return {
           label,
           stroke,
           width: kind === 'bars' ? 0 : 2,
-          value: (_, value) => (value === null ? '–' : format(value)),
+          value: ({ data }, _, index, day) => {
+            const value = data[index]?.[day ?? latestDay(data)];
+            return typeof value === 'number' ? format(value) : 'none';
+          },
           ...(kind === 'bars' && bars !== undefined ? { fill: stroke, paths: bars } : {}),
           points: { show: kind === 'lines', size: 5 },
         };
@@ -121,6 +156,10 @@ function optionsFor(Plot: typeof uPlot, { series, kind, format, width }: Look): 
     ],
   };
 }
+
+/** The last day with values. The legend shows it while the pointer is elsewhere. */
+const latestDay = ([dates, ...rows]: uPlot.AlignedData) =>
+  dates.findLastIndex((_, day) => rows.some((values) => typeof values[day] === 'number'));
 
 const days = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const formatDay = (seconds: number) => days.format(seconds * 1000);

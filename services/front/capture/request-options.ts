@@ -1,0 +1,80 @@
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { type Device, devices } from '@webcapture/shared/api/devices.ts';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../validation/is-object.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the options of the request of a capture that differ from the defaults, as a body of POST /capture without its source. It
+ * contains no secrets, and no attachments of a PDF, because they may be large.
+ */
+export function requestOptions(record: CaptureRecord): Values {
+  const { options, requestedRegion, priority, persistence, lifetimeMs, cache, webhook } = record;
+  const device = deviceOf(options);
+  const given = {
+    ...options,
+    pdf: options.format === 'pdf' ? pdfRequest(options.pdf) : {},
+    region: requestedRegion,
+    background: priority === 'background',
+    ...(cache === undefined ? {} : { responseCache: { enabled: true, ttl: cache.ttl } }),
+    ...(persistence === undefined
+      ? { cdnTtl: lifetimeMs / 1000 }
+      : { persistence: { enabled: true, refreshInterval: persistence.refreshIntervalMs / 1000 } }),
+    ...(webhook === undefined ? {} : { webhook: { url: webhook.url } }),
+  };
+  const changed = withoutDefaults(given, captureRequestSchema as unknown as JsonSchema);
+  return device === undefined ? changed : withDevice(changed, options.viewport, device);
+}
+
+/** Leaves out defaults, values that the schema does not have, and secrets. */
+function withoutDefaults(values: Values, { properties = {} }: JsonSchema): Values {
+  const kept = Object.entries(values).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
+    const schema = properties[name];
+    if (value === undefined || schema === undefined || schema.writeOnly === true) return [];
+    if (schema.properties === undefined || !isObject(value)) {
+      return isDeepStrictEqual(value, schema.default) ? [] : [[name, value]];
+    }
+    const inner = withoutDefaults(value, schema);
+    return Object.keys(inner).length === 0 ? [] : [[name, inner]];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** Returns the device of a capture, if its request named one. Records contain only the properties of a device. */
+function deviceOf({ viewport, userAgent, screen, isMobile }: CaptureRecord['options']): Device | undefined {
+  if (screen === undefined) return undefined;
+  const alike = [...devices.values()].filter(
+    (each) =>
+      each.isMobile === (isMobile === true) && isDeepStrictEqual(each.screen, screen) && each.userAgent === userAgent,
+  );
+  const distance = (device: Device) => viewportChanges(viewport, device).length;
+  return alike.toSorted((a, b) => distance(a) - distance(b))[0];
+}
+
+/** Names the device, in place of the values that it determines. */
+function withDevice(
+  { viewport: _viewport, userAgent: _userAgent, ...others }: Values,
+  viewport: Device['viewport'],
+  device: Device,
+): Values {
+  const own = viewportChanges(viewport, device);
+  return { ...others, device: device.name, ...(own.length === 0 ? {} : { viewport: Object.fromEntries(own) }) };
+}
+
+const viewportChanges = (viewport: Device['viewport'], device: Device) =>
+  Object.entries(viewport).filter(([name, value]) => Reflect.get(device.viewport, name) !== value);
+
+/** Returns the page set-up as in a request. Lengths are in millimetres. */
+function pdfRequest({ paper, margin, hasCssMargin, attachments: _large, ...others }: PdfOptions): Values {
+  const { top, right, bottom, left } = margin;
+  const isEven = [right, bottom, left].every((side) => side === top);
+  return {
+    ...others,
+    ...(typeof paper === 'string' ? { paper: paper === 'A4' ? undefined : paper } : paper),
+    margin: hasCssMargin === true ? 'css' : isEven ? top : margin,
+  };
+}

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { type OpenOptions, useDashboard } from '../../harness/dashboard.ts';
+import { site, useService } from './service.ts';
+
+const service = useService();
+const openDashboard = useDashboard(service);
+
+const open = (route: string, visitor: OpenOptions = { key: service().key }) =>
+  openDashboard({ ...visitor, route: `#${route}` });
+
+const linkTo = (request: unknown) => `/playground?request=${encodeURIComponent(JSON.stringify(request))}`;
+
+const secrets = {
+  headers: { 'X-Key': 'hidden-1' },
+  cookies: [{ name: 'id', value: 'hidden-2' }],
+  auth: { username: 'hidden-3', password: 'hidden-4' },
+  css: '.hidden-5 {}',
+  script: 'hidden6()',
+};
+
+test('a link fills the playground, except for secrets, webhooks and unknown options', async () => {
+  const pdf = { paper: 'A5', encryption: { userPassword: 'hidden-7', ownerPassword: 'hidden-8' } };
+  const webhook = { url: 'https://hooks.example/hidden-11' };
+  const request = {
+    url: `${site}/linked`,
+    background: true,
+    webhook,
+    format: 'pdf',
+    delay: 20,
+    pdf,
+    unknown: 1,
+    ...secrets,
+  };
+  const page = await open(linkTo(request));
+  const code = page.getByRole('tabpanel');
+  await expect.poll(() => code.innerText()).toContain('"delay": 20');
+  expect(await code.innerText()).toContain('"paper": "A5"');
+  expect(await page.content()).not.toMatch(/hidden-?\d|"unknown"/);
+  expect(page.url()).toBe(`${service().url}/dashboard/#/playground`);
+
+  // A link that is opened while the playground is shown.
+  await page.goto(`${service().url}/dashboard/#${linkTo({ html: '<h1>Linked</h1>' })}`);
+  await expect.poll(() => page.getByRole('textbox', { name: 'HTML' }).inputValue()).toBe('<h1>Linked</h1>');
+  expect(await code.innerText()).not.toContain('delay');
+});
+
+test.each(['{', '[]', '"text"', '{"url":5,"viewport":"wide","hide":{}}'])(
+  'a link with %s instead of a request shows the form',
+  async (request) => {
+    const page = await open(`/playground?request=${encodeURIComponent(request)}`);
+    await page.getByLabel('Address', { exact: true }).waitFor();
+    await page.getByRole('tabpanel').waitFor();
+  },
+);
+
+test('the form survives a reload and can be copied as a link, both without secrets', async () => {
+  const page = await open('/playground');
+  await page.getByLabel('Address', { exact: true }).fill('https://user:hidden-9@example.com/kept');
+  await page.getByLabel('Search the options').fill('delay');
+  await page.getByLabel('Delay').fill('30');
+  await page.getByLabel('Search the options').fill('style sheet');
+  await page.getByLabel('CSS').fill('.hidden-5 {}');
+  await page.getByLabel('Search the options').fill('webhook');
+  await page.getByRole('group', { name: 'Webhook' }).getByLabel('URL').fill('https://hooks.example/hidden-10');
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('Copied', { exact: true }).waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  expect(decodeURIComponent(link)).not.toContain('hidden');
+  const other = await open(link.slice(link.indexOf('#') + 1));
+  await expect.poll(() => other.getByLabel('Address', { exact: true }).inputValue()).toBe('https://example.com/kept');
+  expect(await other.getByRole('tabpanel').innerText()).toContain('"delay": 30');
+
+  await page.reload();
+  await expect.poll(() => page.getByRole('tabpanel').innerText()).toContain('"delay": 30');
+  expect(await page.getByLabel('Address', { exact: true }).inputValue()).toContain('example.com/kept');
+  expect(await page.getByRole('tabpanel').innerText()).not.toContain('hidden-5');
+  expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain('hidden-5');
+
+  // The next user does not see it.
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain('kept');
+});
+
+test('only installed regions are offered', async () => {
+  const page = await open('/playground');
+  await page.getByLabel('Search the options').fill('region in which');
+  await expect
+    .poll(() => page.getByLabel('Region').locator('option').allInnerTexts())
+    .toEqual(['auto (default)', 'us-east']);
+});
+
+test('the time of a response from the cache is not shown above the steps of the earlier capture', async () => {
+  const page = await open(linkTo({ url: `${site}/cached`, responseCache: { enabled: true } }));
+  const report = page.getByRole('region', { name: 'Report' });
+  await page.getByRole('button', { name: 'Capture', exact: true }).click();
+  await report.getByRole('heading', { name: /^Time: / }).waitFor();
+  await page.getByRole('button', { name: 'Capture', exact: true }).click();
+  await report.getByRole('heading', { name: /^Time of the earlier capture: / }).waitFor();
+});
