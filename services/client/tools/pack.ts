@@ -20,7 +20,7 @@ async function prepack(): Promise<void> {
     if (error.code !== 'EEXIST') throw error;
     const path = fileURLToPath(kept);
     throw new Error(
-      `${path} exists: another npm pack is running, or one was interrupted. Then rename it to package.json.`,
+      `${path} exists: another npm pack is running, or one was interrupted. In the second case, rename it to package.json.`,
     );
   });
   try {

@@ -130,7 +130,7 @@ test('a call to a wrong address reports it, without the advice to try again', as
   const { isError, text: said } = await call('list_regions');
   expect({ isError, said }).toEqual({
     isError: true,
-    said: `The service at ${front.url}/elsewhere/mcp responded with HTTP status 404. Check the address.`,
+    said: `The service at ${front.url}/elsewhere/mcp responded with HTTP status 404. Check the address and the API key.`,
   });
   await end();
 });
