@@ -8,13 +8,17 @@ export interface BannerOptions {
   /** `gs://…` of the bucket; undefined if files are in the data folder. */
   readonly files: string | undefined;
   readonly regions: readonly string[];
+  readonly natsUrl: string;
+  /** By the name of the process. */
+  readonly opsPorts: ReadonlyMap<string, number>;
 }
 
 /** Returns the text that is printed when all processes are ready; the curl lines can be pasted into a shell. */
-export function banner({ host, port, apiKey, signInCode, dataDir, files, regions }: BannerOptions): string {
+export function banner(options: BannerOptions): string {
+  const { host, port, apiKey, signInCode, dataDir, files, regions } = options;
   const address = `http://${reachable(host)}:${port}`;
   const curl = (body: object, file: string) =>
-    `curl -s ${address}/capture -H ${quote(`Authorization: Bearer ${apiKey}`)} ` +
+    `curl -sS --fail-with-body ${address}/capture -H ${quote(`Authorization: Bearer ${apiKey}`)} ` +
     `-H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))} -o ${file}`;
   return `
   webcapture is ready. Open the dashboard:
@@ -27,6 +31,11 @@ ${signInCode === undefined ? '  Sign in with the API key.' : '  The link signs i
     API key   ${apiKey}
     regions   ${regions.join(', ')}
     data      ${dataDir}${files === undefined ? '' : `\n    files     ${files}`}
+    NATS      ${withoutLogin(options.natsUrl)}
+
+  Operations ports, with /metrics, /readyz and /livez:
+
+${opsLines(options.opsPorts)}
 
   Capture a page:
     ${curl({ url: 'https://example.com', responseType: 'file' }, 'capture.png')}
@@ -37,6 +46,16 @@ ${signInCode === undefined ? '  Sign in with the API key.' : '  The link signs i
   Ctrl-C stops everything.
 `;
 }
+
+/** Returns a line for each process with its name, padded, and its address. */
+function opsLines(ports: ReadonlyMap<string, number>): string {
+  const names = [...ports.keys()].toSorted();
+  const width = Math.max(...names.map((name) => name.length));
+  return names.map((name) => `    ${name.padEnd(width)}   http://127.0.0.1:${ports.get(name)}`).join('\n');
+}
+
+/** The address of an existing server may contain a password. */
+const withoutLogin = (natsUrl: string) => natsUrl.replaceAll(/(^|\/\/|,)[^@,/]*@/g, '$1');
 
 /** Quotes an argument for a POSIX shell. */
 function quote(text: string): string {

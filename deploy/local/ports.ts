@@ -11,6 +11,11 @@ export function freePort(host = '127.0.0.1'): Promise<number> {
   return findPort(range, async (port) => !(await isPortTaken(port, host)));
 }
 
+/** Returns a port again if no process listens on it at the moment, otherwise a free one. */
+export async function keptPort(former: number | undefined, host = '127.0.0.1'): Promise<number> {
+  return former === undefined || (await isPortTaken(former, host)) ? freePort(host) : former;
+}
+
 /**
  * Returns the first usable port of a range, starting at a random one. Throws if no port is usable.
  *

@@ -29,8 +29,8 @@ export interface PrepareOptions {
 
 export interface Prepared {
   readonly processes: readonly ProcessSpec[];
-  /** Printed when all processes are ready. */
-  readonly banner: string;
+  /** Returns the text to print when all processes are ready. */
+  readonly banner: () => string;
 }
 
 /** Prepares everything that the processes need. Throws a StartError if something is missing. */
@@ -47,6 +47,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const signInCode = isOnLoopback(settings.host) ? randomBytes(24).toString('base64url') : undefined;
 
   let natsUrl = settings.natsUrl ?? '';
+  const opsPorts = new Map<string, number>();
   // Created for this start only, so that a leaked password of an earlier start is useless.
   const natsUsers = tools.natsServer ? createNatsUsers(settings.natsPrefix) : undefined;
   const nats =
@@ -73,6 +74,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     apiKey,
     secretsKey,
     natsUrl: () => natsUrl,
+    opsPorts,
     natsUsers,
     headlessShellPath: tools.headlessShell,
     chromiumPath: tools.chromium,
@@ -84,15 +86,18 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const regions = settings.regions.map(({ region }) => region);
   return {
     processes: [...nats, ...services],
-    banner: banner({
-      host: settings.host,
-      port,
-      apiKey,
-      signInCode,
-      dataDir: settings.dataDir,
-      files: settings.bucket && bucketAddress(settings.bucket),
-      regions,
-    }),
+    banner: () =>
+      banner({
+        host: settings.host,
+        port,
+        apiKey,
+        signInCode,
+        dataDir: settings.dataDir,
+        files: settings.bucket && bucketAddress(settings.bucket),
+        regions,
+        natsUrl,
+        opsPorts,
+      }),
   };
 }
 

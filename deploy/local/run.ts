@@ -64,7 +64,7 @@ export async function run(options: RunOptions): Promise<number> {
     stopping.signal.throwIfAborted();
     supervisor = new Supervisor(prepared.processes, { log: note });
     await Promise.race([supervisor.start(), aborted(stopping.signal)]);
-    print(prepared.banner);
+    print(prepared.banner());
     orderly = true;
     if (options.watch === true) applyEdits(options.root, prepared.processes, { supervisor, note, signal });
     await Promise.race([supervisor.failed, aborted(stopping.signal)]);

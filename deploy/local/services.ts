@@ -3,7 +3,7 @@ import { nodeArguments, type ServiceName } from '@webcapture/shared/runtime/serv
 import { DiskWatch } from './disk-watch.ts';
 import { startNats } from './nats.ts';
 import { accountsOf, loginVariables, type NatsLogin, type NatsUsers } from './nats-users.ts';
-import { freePort } from './ports.ts';
+import { keptPort } from './ports.ts';
 import { startProcess } from './process.ts';
 import { waitUntilReady } from './ready.ts';
 import type { StartSettings } from './settings.ts';
@@ -18,6 +18,8 @@ export interface ServiceContext {
   /** Value of `WEBCAPTURE_SECRETS_KEY`, for services that encrypt and decrypt secrets. */
   readonly secretsKey: string;
   readonly natsUrl: () => string;
+  /** Operations ports by the name of the process. A restarted process keeps its port. */
+  readonly opsPorts: Map<string, number>;
   /** Users of the private server; undefined with an existing one, for which the environment has the login. */
   readonly natsUsers: NatsUsers | undefined;
   readonly headlessShellPath: string;
@@ -156,7 +158,8 @@ function serviceSpec(context: ServiceContext, { service, name, stopStage, login,
     stopStage,
     graceMs: 10_000,
     launch: async (signal) => {
-      const opsPort = await freePort();
+      const opsPort = await keptPort(context.opsPorts.get(name));
+      context.opsPorts.set(name, opsPort);
       const process = await startProcess({
         name,
         command: globalThis.process.execPath,

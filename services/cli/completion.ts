@@ -1,5 +1,6 @@
 import { Argument, Command, type Option } from 'commander';
-import { captureOptions } from './capture/options.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
+import { valuesOf } from './capture/options.ts';
 import type { Context } from './context.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -12,7 +13,7 @@ const help = `
 
 export function completionCommand({ terminal }: Context, program: Command): Command {
   return new Command('completion')
-    .description('Print a script that completes commands and flags in a shell.')
+    .description('Print a script that completes commands, flags and their values in a shell.')
     .addArgument(new Argument('<shell>').choices(shells))
     .addHelpText('after', help)
     .action((shell: Shell) => void terminal.stdout.write(scripts[shell](nodesOf(program))));
@@ -24,13 +25,15 @@ interface CompletionNode {
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly flags: readonly Flag[];
+  /** Possible arguments; empty if any other argument is allowed. */
+  readonly values: readonly string[];
 }
 
 interface Flag {
   readonly long: string;
   readonly short: string | undefined;
   readonly description: string;
-  readonly takesValue: boolean;
+  readonly takes: 'nothing' | 'file' | 'value';
   /** Possible values; empty if any other value is allowed. */
   readonly values: readonly string[];
 }
@@ -38,84 +41,99 @@ interface Flag {
 function nodesOf(command: Command, path: readonly string[] = []): CompletionNode[] {
   const commands = command.commands.filter((each) => each.name() !== 'help');
   const flags = command.options.filter(({ long }) => long !== undefined && long !== null).map(completionFlag);
-  const helpFlag = { long: '--help', short: '-h', description: 'show this help', takesValue: false, values: [] };
+  const helpFlag: Flag = { long: '--help', short: '-h', description: 'show this help', takes: 'nothing', values: [] };
   const node = {
     path: path.join(' '),
     commands: commands.map((each) => ({ name: each.name(), description: firstSentence(each.description()) })),
     flags: [...flags, helpFlag],
+    values: command.registeredArguments[0]?.argChoices ?? [],
   };
-  return [node, ...commands.flatMap((each) => nodesOf(each, [...path, each.name()]))];
+  const below = commands.flatMap((each) =>
+    [each.name(), ...each.aliases()].flatMap((name) => nodesOf(each, [...path, name])),
+  );
+  return [node, ...below];
 }
 
-function completionFlag(option: Option): Flag {
-  const { long, short, argChoices, required, optional } = option;
+function completionFlag({ flags, long, short, description, argChoices, required, optional }: Option): Flag {
+  const takesFile = /<(file|folder)>/.test(flags);
   return {
     long: long ?? '',
     short: short ?? undefined,
-    description: firstSentence(option.description),
-    takesValue: required || optional,
-    values: argChoices ?? enumOf(long ?? ''),
+    description: firstSentence(description),
+    takes: takesFile ? 'file' : required || optional ? 'value' : 'nothing',
+    values: argChoices ?? (long === '--scopes' ? scopes : valuesOf(long ?? '')),
   };
-}
-
-function enumOf(flag: string): readonly string[] {
-  const schema = captureOptions.find((each) => each.flag === flag)?.schema;
-  return (schema?.enum ?? schema?.items?.enum ?? []).map(String);
 }
 
 /** Shells show one line. */
 const firstSentence = (text: string) =>
   (text.split(/(?<=[.:;]) /, 1)[0] ?? '').replace(/[.:;]$/, '').replaceAll(/['"`$\\[\]]/g, '');
 
+/** Escapes spaces and parentheses of a value for zsh and fish. The names of devices contain them. */
+const escapeValue = (value: string) => value.replaceAll(/[^\w.:+-]/g, String.raw`\$&`);
+
 const scripts: Readonly<Record<Shell, (nodes: readonly CompletionNode[]) => string>> = { bash, zsh, fish };
 
 function bash(nodes: readonly CompletionNode[]): string {
-  const cases = nodes.map(({ path, commands, flags }) => {
-    const words = [...commands.map(({ name }) => name), ...flags.flatMap(({ long, short }) => [long, short ?? ''])];
-    return `    '${path}') words='${words.filter((word) => word !== '').join(' ')}' ;;`;
+  const list = (values: readonly string[]) => `$'${values.join(String.raw`\n`)}'`;
+  const cases = nodes.map(({ path, commands, flags, values: choices }) => {
+    const words = [...commands.map(({ name }) => name), ...choices];
+    const names = flags.flatMap(({ long, short }) => (short === undefined ? [long] : [long, short]));
+    return `    '${path}') words=${list(words)} flags=${list(names)} ;;`;
   });
-  const values = new Map(nodes.flatMap(({ flags }) => flags).map((flag) => [flag.long, flag]));
-  const valueCases = [...values.values()]
-    .filter(({ takesValue }) => takesValue)
-    .map(({ long, short, values: choices }) => {
+  const flagsByName = new Map(nodes.flatMap(({ flags }) => flags).map((flag) => [flag.long, flag]));
+  const valueCases = [...flagsByName.values()]
+    .filter(({ takes }) => takes !== 'nothing')
+    .map(({ long, short, takes, values }) => {
       const pattern = short === undefined ? long : `${long}|${short}`;
-      return choices.length === 0
-        ? `    ${pattern}) COMPREPLY=($(compgen -f -- "$current")); return ;;`
-        : `    ${pattern}) COMPREPLY=($(compgen -W '${choices.join(' ')}' -- "$current")); return ;;`;
+      const generator = takes === 'file' ? '-f' : `-W ${list(values)}`;
+      const hasNone = takes === 'value' && values.length === 0;
+      return `    ${pattern}) ${hasNone ? '' : `COMPREPLY=($(compgen ${generator} -- "$current")); `}return ;;`;
     });
   const paths = nodes.map(({ path }) => `'${path}'`).join('|');
   return `# bash completion of webcapture: generated by "webcapture completion bash".
 _webcapture() {
-  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' word
+  # Words are in lines, because the names of devices contain spaces.
+  local IFS=$'\\n'
+  COMPREPLY=()
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' flags='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "\${path:+$path }$word" in
     ${paths}) path="\${path:+$path }$word" ;;
     esac
   done
+  # bash makes three words of --flag=value.
+  if [[ $current == = ]]; then current=''; elif [[ $previous == = ]]; then previous=\${COMP_WORDS[COMP_CWORD-2]}; fi
   case $previous in
 ${valueCases.join('\n')}
   esac
   case $path in
 ${cases.join('\n')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- "$current"))
+  if [[ $current == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$current"))
+  elif [[ -n $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$current"))
+  else COMPREPLY=($(compgen -f -- "$current"))
+  fi
 }
 complete -o filenames -F _webcapture webcapture
 `;
 }
 
 function zsh(nodes: readonly CompletionNode[]): string {
-  const flagSpec = ({ long, short, description, takesValue, values }: Flag) => {
-    const value = takesValue ? (values.length === 0 ? ':value:_files' : `:value:(${values.join(' ')})`) : '';
+  const list = (values: readonly string[]) => `(${values.map(escapeValue).join(' ')})`;
+  const flagSpec = ({ long, short, description, takes, values }: Flag) => {
+    const value = { nothing: '', file: ':file:_files', value: `:value:${list(values)}` }[takes];
     const spec = (name: string) => `'*${name}[${description.replaceAll(':', ' ')}]${value}'`;
-    return [spec(long), ...(short === undefined ? [] : [spec(short)])].join(' ');
+    const longName = takes === 'nothing' ? long : `${long}=`;
+    return [spec(longName), ...(short === undefined ? [] : [spec(short)])].join(' ');
   };
-  const cases = nodes.map(({ path, commands, flags }) => {
+  const cases = nodes.map(({ path, commands, flags, values }) => {
     const described = commands.map(({ name, description }) => `'${name}:${description.replaceAll(':', ' ')}'`);
-    const list =
-      described.length === 0 ? `'*:file:_files'` : `'*:command:((${described.join(' ').replaceAll("'", '"')}))'`;
-    return `  ('${path}') _arguments -S ${flags.map(flagSpec).join(' ')} ${list} ;;`;
+    const words =
+      described.length > 0
+        ? `'*:command:((${described.join(' ').replaceAll("'", '"')}))'`
+        : `'*:argument:${values.length > 0 ? list(values) : '_files'}'`;
+    return `  ('${path}') _arguments -S ${flags.map(flagSpec).join(' ')} ${words} ;;`;
   });
   const paths = nodes.map(({ path }) => `'${path}'`).join('|');
   return `#compdef webcapture
@@ -137,17 +155,19 @@ if [ "$funcstack[1]" = _webcapture ]; then _webcapture "$@"; else compdef _webca
 }
 
 function fish(nodes: readonly CompletionNode[]): string {
-  const lines = nodes.flatMap(({ path, commands, flags }) => {
+  const list = (values: readonly string[]) => (values.length === 0 ? '' : ` -a '${values.map(escapeValue).join(' ')}'`);
+  const lines = nodes.flatMap(({ path, commands, flags, values: choices }) => {
     const condition = `-n '__webcapture_at "${path}"'`;
     const names = commands.map(
       ({ name, description }) => `complete -c webcapture ${condition} -f -a ${name} -d '${description}'`,
     );
-    const options = flags.map(({ long, short, description, takesValue, values }) => {
-      const value = takesValue ? (values.length === 0 ? ' -r' : ` -x -a '${values.join(' ')}'`) : '';
+    const choice = choices.length === 0 ? [] : [`complete -c webcapture ${condition} -f${list(choices)}`];
+    const options = flags.map(({ long, short, description, takes, values }) => {
+      const value = { nothing: '', file: ' -r', value: ` -x${list(values)}` }[takes];
       const shortFlag = short === undefined ? '' : ` -s ${short.slice(1)}`;
       return `complete -c webcapture ${condition} -l ${long.slice(2)}${shortFlag}${value} -d '${description}'`;
     });
-    return [...names, ...options];
+    return [...names, ...choice, ...options];
   });
   const paths = nodes.map(({ path }) => `"${path}"`).join(' ');
   return `# fish completion of webcapture: generated by "webcapture completion fish".

@@ -1,5 +1,5 @@
 import { WebcaptureError } from '@webcapture/client';
-import { errorTable } from '@webcapture/shared/runtime/errors.ts';
+import { type ErrorCode, errorTable } from '@webcapture/shared/runtime/errors.ts';
 import { plainText } from './text.ts';
 
 /**
@@ -63,9 +63,22 @@ const kindsByCode: Readonly<Record<string, ExitKind>> = {
 const advice: Partial<Record<ExitKind, string>> = {
   authentication: 'Set WEBCAPTURE_API_KEY, or run "webcapture login".',
   quota: 'Ask the operator for a higher quota, or wait for the next month.',
-  rateLimit: 'Try again later.',
-  unavailable: 'Try again; "webcapture status" shows the state of the service.',
+  unavailable: '"webcapture status" shows the state of the service.',
 };
+
+/** Returns what the user can do. Messages of the service say themselves whether to send a request again, but not when a limit allows it. */
+function adviceFor({ code, retryable, retryAfterMs }: WebcaptureError, kind: ExitKind): string {
+  if (code === 'NETWORK_ERROR' || code === 'UNEXPECTED_RESPONSE') {
+    return 'Check --server or WEBCAPTURE_URL, and check that the service is running.';
+  }
+  const time = retryAfterMs === null ? 'later' : `in ${Math.ceil(retryAfterMs / 1000)} s`;
+  const retry = retryable && (kind === 'rateLimit' || code === 'TIMEOUT') ? `Try again ${time}.` : '';
+  return `${retry} ${advice[kind] ?? ''}`.trim();
+}
+
+/** Whether another attempt of a failed capture can succeed, which is assumed for codes that this version does not know. */
+export const mayRetry = (code: string): boolean =>
+  !Object.hasOwn(errorTable, code) || errorTable[code as ErrorCode].retryable;
 
 /** Returns the exit code for an error of the client. */
 export function kindOf(error: WebcaptureError): ExitKind {
@@ -83,11 +96,7 @@ export function toCliError(thrown: unknown): CliError {
     // The service's default message mentions the header. POST /capture has other messages with this code, for suspended accounts.
     const isUnknownKey = thrown.code === 'UNAUTHORIZED' && thrown.message === errorTable.UNAUTHORIZED.message;
     const said = isUnknownKey ? 'This API key does not exist.' : thrown.message.replace(/[.\s]*$/, '.');
-    const isUnreached = thrown.code === 'NETWORK_ERROR' || thrown.code === 'UNEXPECTED_RESPONSE';
-    const todo = isUnreached
-      ? 'Check --server or WEBCAPTURE_URL, and check that the service is running.'
-      : advice[kind];
-    return new CliError(kind, todo === undefined ? said : `${said} ${todo}`, { cause: thrown, code: thrown.code });
+    return new CliError(kind, `${said} ${adviceFor(thrown, kind)}`.trim(), { cause: thrown, code: thrown.code });
   }
   if (isFileError(thrown)) return fileError(thrown);
   const message = thrown instanceof Error ? thrown.message : String(thrown);

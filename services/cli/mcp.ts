@@ -137,7 +137,10 @@ class Service {
     if (status === 401) {
       return `UNAUTHORIZED: the service at ${address} does not accept the API key. Start "webcapture mcp" with a valid key.`;
     }
-    if (status !== undefined) return `The service at ${address} responded with HTTP status ${status}. Try again later.`;
+    if (status !== undefined) {
+      const advice = status === 429 || status >= 500 ? 'Try again later.' : 'Check the address and the API key.';
+      return `The service at ${address} responded with HTTP status ${status}. ${advice}`;
+    }
     // The innermost cause has the most information; the outer errors only say that fetch failed.
     let reason = error;
     while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;

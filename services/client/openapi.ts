@@ -1174,12 +1174,18 @@ export interface components {
              * @enum {string}
              */
             media?: "screen" | "print";
-            /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
+            /**
+             * @description Value of the media feature prefers-reduced-motion: reduce if true.
+             * @default false
+             */
             reducedMotion?: boolean;
             waitFor?: components["schemas"]["WaitFor"];
             /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
             selector?: string;
-            /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
+            /**
+             * @description CSS pixels of the page to show around the element of selector, as far as the page goes.
+             * @default 0
+             */
             elementPadding?: number;
             clip?: components["schemas"]["Clip"];
             /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
@@ -1188,19 +1194,31 @@ export interface components {
             remove?: string[];
             /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
             click?: string[];
-            /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
+            /**
+             * @description false: scripts of the page and its frames do not run, and noscript is shown.
+             * @default true
+             */
             javaScript?: boolean;
-            /** @description Transparent where the page paints nothing. With format png or webp only. */
+            /**
+             * @description Transparent where the page paints nothing. With format png or webp only.
+             * @default false
+             */
             omitBackground?: boolean;
             resize?: components["schemas"]["Resize"];
             failOn?: components["schemas"]["FailOn"];
             /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
             headersFor?: string[];
-            /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
+            /**
+             * @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.
+             * @default false
+             */
             ignoreTlsErrors?: boolean;
             /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-            /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
+            /**
+             * @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.
+             * @default false
+             */
             diagnostics?: boolean;
             /**
              * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
@@ -1643,15 +1661,27 @@ export interface components {
             /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
             truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
         };
-        /** @description Fail the capture, at no cost, if any of these is the case. */
+        /**
+         * @description Fail the capture, at no cost, if any of these is the case.
+         * @default {}
+         */
         FailOn: {
             /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
             status?: (number | string)[];
-            /** @description The image has a single colour, or the pages of the PDF are empty. */
+            /**
+             * @description The image has a single colour, or the pages of the PDF are empty.
+             * @default false
+             */
             blank?: boolean;
-            /** @description The page shows a bot check. */
+            /**
+             * @description The page shows a bot check.
+             * @default false
+             */
             challenge?: boolean;
-            /** @description A script of the page writes an error to the console, or does not catch an exception. */
+            /**
+             * @description A script of the page writes an error to the console, or does not catch an exception.
+             * @default false
+             */
             consoleErrors?: boolean;
         };
         /** FailedCapture */
@@ -1736,15 +1766,30 @@ export interface components {
                 userPassword?: string;
                 /** @description Password that opens the document without limits. Random if not set. */
                 ownerPassword?: string;
-                /** @description What viewers allow without the owner password: all that is not false. */
+                /**
+                 * @description What viewers allow without the owner password: all that is not false.
+                 * @default {}
+                 */
                 permissions?: {
-                    /** @description Print the document. */
+                    /**
+                     * @description Print the document.
+                     * @default true
+                     */
                     print?: boolean;
-                    /** @description Copy text and pictures. Screen readers may read the text in any case. */
+                    /**
+                     * @description Copy text and pictures. Screen readers may read the text in any case.
+                     * @default true
+                     */
                     copy?: boolean;
-                    /** @description Change the document. */
+                    /**
+                     * @description Change the document.
+                     * @default true
+                     */
                     modify?: boolean;
-                    /** @description Add comments and fill in forms. */
+                    /**
+                     * @description Add comments and fill in forms.
+                     * @default true
+                     */
                     annotate?: boolean;
                 };
             };
@@ -1863,7 +1908,10 @@ export interface components {
             width?: number | string;
             /** @description Height of the paper, like width. */
             height?: number | string;
-            /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
+            /**
+             * @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin.
+             * @default false
+             */
             preferCssPageSize?: boolean;
             /**
              * @description Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.
@@ -1874,9 +1922,15 @@ export interface components {
             headerTemplate?: string;
             /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
             footerTemplate?: string;
-            /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
+            /**
+             * @description Write tags for screen readers. The file is smaller without them.
+             * @default true
+             */
             tagged?: boolean;
-            /** @description Write bookmarks made of the headings of the page. */
+            /**
+             * @description Write bookmarks made of the headings of the page.
+             * @default false
+             */
             outline?: boolean;
             /**
              * @description Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set.
@@ -1921,15 +1975,30 @@ export interface components {
                 userPassword?: string;
                 /** @description Password that opens the document without limits. Random if not set. */
                 ownerPassword?: string;
-                /** @description What viewers allow without the owner password: all that is not false. */
+                /**
+                 * @description What viewers allow without the owner password: all that is not false.
+                 * @default {}
+                 */
                 permissions?: {
-                    /** @description Print the document. */
+                    /**
+                     * @description Print the document.
+                     * @default true
+                     */
                     print?: boolean;
-                    /** @description Copy text and pictures. Screen readers may read the text in any case. */
+                    /**
+                     * @description Copy text and pictures. Screen readers may read the text in any case.
+                     * @default true
+                     */
                     copy?: boolean;
-                    /** @description Change the document. */
+                    /**
+                     * @description Change the document.
+                     * @default true
+                     */
                     modify?: boolean;
-                    /** @description Add comments and fill in forms. */
+                    /**
+                     * @description Add comments and fill in forms.
+                     * @default true
+                     */
                     annotate?: boolean;
                 };
             };
@@ -2449,7 +2518,7 @@ export interface operations {
                 "pdf.headerTemplate"?: string;
                 /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
                 "pdf.footerTemplate"?: string;
-                /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
+                /** @description Write tags for screen readers. The file is smaller without them. */
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;
@@ -2958,7 +3027,7 @@ export interface operations {
                 "pdf.headerTemplate"?: string;
                 /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
                 "pdf.footerTemplate"?: string;
-                /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
+                /** @description Write tags for screen readers. The file is smaller without them. */
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;

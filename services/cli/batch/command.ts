@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { addCaptureFlags, readCaptureFlags } from '../capture/flags.ts';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { CliError, toCliError } from '../errors.ts';
+import { CliError, mayRetry, toCliError } from '../errors.ts';
 import { integer } from '../flag-values.ts';
 import { checkRegular, readUserFile, temporaryName, withFileErrors, writeRegularFile } from '../files.ts';
 import { readAll } from '../terminal.ts';
@@ -165,7 +165,11 @@ function describe({ total, saved, failures }: BatchSummary, folder: string): str
   }
   const missing = total - saved - failures.length;
   if (missing > 0) lines.push(`${missing} missing: the file was removed or changed while the batch was running.`);
-  if (saved < total) lines.push('Run the same command again to retry these.');
+  if (missing > 0 || failures.some(({ code }) => mayRetry(code))) {
+    lines.push('Run the same command again to retry these.');
+  } else if (failures.length > 0) {
+    lines.push('A retry cannot succeed. Change the addresses or options of these entries.');
+  }
   return lines.map((line) => `${plainText(line)}\n`).join('');
 }
 

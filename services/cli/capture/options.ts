@@ -1,6 +1,7 @@
 import { Check } from 'typebox/schema';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { describeRange, describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { devices } from '@webcapture/shared/api/devices.ts';
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
 import { optionGroups } from '@webcapture/shared/api/option-groups.ts';
 import type { CaptureOptions } from '@webcapture/client';
@@ -50,6 +51,15 @@ export function placeholderOf({ schema, reading }: CaptureOption): string | null
   if (one.enum !== undefined) return `<${one.enum.join('|')}>`.length <= 40 ? `<${one.enum.join('|')}>` : '<name>';
   if (one.anyOf !== undefined) return '<value>';
   return one.type === 'string' ? '<text>' : '<number>';
+}
+
+/** Returns the possible values of a flag, for shells to complete; empty if any other value is allowed. */
+export function valuesOf(flag: string): readonly string[] {
+  const option = captureOptions.find((each) => each.flag === flag);
+  if (option === undefined) return [];
+  // The schema does not list the 200 names.
+  if (option.path[0] === 'device') return [...devices.keys()];
+  return (option.schema.enum ?? option.schema.items?.enum ?? []).map(String);
 }
 
 /** Help text of an option: its purpose, its range, its default. */

@@ -27,6 +27,7 @@ import type { BackgroundQueue } from './background-queue.ts';
 import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
+import { omitDefaults } from './omit-defaults.ts';
 import type { RegionSelector } from './regions.ts';
 
 export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
@@ -88,7 +89,7 @@ export class CapturePipeline {
 
   /** Validates a request of an account without capturing it. Throws as {@link acceptRequest} and {@link assertPermitted}. */
   check(body: CaptureRequest, account: Account): void {
-    const { options } = acceptRequest(body, this.#deps);
+    const { options } = acceptRequest(omitDefaults(body), this.#deps);
     assertPermitted(options, account, this.#deps.limits);
   }
 
@@ -97,7 +98,8 @@ export class CapturePipeline {
    *
    * @throws ServiceError the refusal of a step, or the failure of the capture
    */
-  async capture(call: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
+  async capture(given: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
+    const call = { ...given, body: omitDefaults(given.body) };
     const answer = await this.#answer(call, facts);
     if (answer === null || call.body.extract === undefined || facts.account === undefined) return answer;
     return withExtracted(answer, facts.account, this.#deps);

@@ -3,7 +3,10 @@ import { assertRoom, pdfOptions } from './pdf-rules.ts';
 import { redactedSecrets } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
 
-/** Returns the options that affect the pixels. The request must satisfy all rules. Throws a VALIDATION_ERROR for a PDF without room. */
+/**
+ * Returns the options that affect the pixels. The request must satisfy all rules, and have no optional values that are equal to their
+ * default (`omitDefaults`). Throws a VALIDATION_ERROR for a PDF without room.
+ */
 export function renderOptions(request: CaptureRequest): RenderOptions {
   const pdf = pdfOptions(request.pdf, request.html !== undefined);
   if (request.format === 'pdf') assertRoom(pdf, request.isFullPage ? request.viewport.width : null);
@@ -28,9 +31,9 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
 
 /** Returns the later additions that are set. Others must be absent, because undefined values would change the cache key. */
 function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof addedOptionNames)[number]> {
-  const added = Object.fromEntries(
-    addedOptionNames.filter((name) => isAskedFor(name, request)).map((name) => [name, request[name]]),
-  );
+  const isSet = (name: (typeof addedOptionNames)[number]) =>
+    request[name] !== undefined && !(name === 'media' && request.media === defaultMedia(request.format));
+  const added = Object.fromEntries(addedOptionNames.filter(isSet).map((name) => [name, request[name]]));
   return {
     ...added,
     // Sorted, because the order of the parts does not matter.
@@ -38,9 +41,5 @@ function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof add
   };
 }
 
-/** For these options, `false` is equivalent to no value. */
-const switches: readonly string[] = ['diagnostics', 'ignoreTlsErrors'] satisfies (typeof addedOptionNames)[number][];
-
-function isAskedFor(name: (typeof addedOptionNames)[number], request: CaptureRequest): boolean {
-  return request[name] !== undefined && (request[name] !== false || !switches.includes(name));
-}
+/** The schema cannot state this default, because it depends on the format. */
+const defaultMedia = (format: CaptureRequest['format']) => (format === 'pdf' ? 'print' : 'screen');

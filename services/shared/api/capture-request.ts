@@ -38,7 +38,7 @@ const blockSchema = Type.Object(
   { additionalProperties: false, default: {}, description: 'Content to block.' },
 );
 
-/** Options that affect the pixels and are absent by default. */
+/** Options that affect the pixels and are absent from jobs if they have their default. */
 const addedOptions = { ...pageOptions, ...visitorOptions } as const;
 export const addedOptionNames = Object.keys(addedOptions) as readonly (keyof typeof addedOptions)[];
 

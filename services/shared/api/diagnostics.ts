@@ -4,6 +4,7 @@ import { diagnosticsLimits as limits } from './diagnostics-limits.ts';
 /** The option in requests; absent by default. */
 export const diagnosticsOption = Type.Optional(
   Type.Boolean({
+    default: false,
     description:
       'Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.',
   }),

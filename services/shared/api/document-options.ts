@@ -75,7 +75,7 @@ export const attachmentsSchema = Type.Optional(
   ),
 );
 
-const allowed = (description: string) => Type.Optional(Type.Boolean({ description }));
+const allowed = (description: string) => Type.Optional(Type.Boolean({ default: true, description }));
 
 export const encryptionSchema = Type.Optional(
   Type.Object(
@@ -92,6 +92,7 @@ export const encryptionSchema = Type.Optional(
           },
           {
             additionalProperties: false,
+            default: {},
             description: 'What viewers allow without the owner password: all that is not false.',
           },
         ),

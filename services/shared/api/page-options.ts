@@ -3,8 +3,11 @@ import { diagnosticsOption } from './diagnostics.ts';
 import { extractOption } from './extracted.ts';
 import { oneOf } from './one-of.ts';
 
-const closed = <T extends TProperties>(properties: T, description: string) =>
-  Type.Object(properties, { additionalProperties: false, description });
+const closed = <T extends TProperties>(
+  properties: T,
+  description: string,
+  options: { readonly default?: object } = {},
+) => Type.Object(properties, { additionalProperties: false, description, ...options });
 
 const selector = (description: string) => Type.String({ minLength: 1, maxLength: 1000, description });
 
@@ -91,24 +94,29 @@ const failOnSchema = closed(
       ),
     ),
     blank: Type.Optional(
-      Type.Boolean({ description: 'The image has a single colour, or the pages of the PDF are empty.' }),
+      Type.Boolean({
+        default: false,
+        description: 'The image has a single colour, or the pages of the PDF are empty.',
+      }),
     ),
-    challenge: Type.Optional(Type.Boolean({ description: 'The page shows a bot check.' })),
+    challenge: Type.Optional(Type.Boolean({ default: false, description: 'The page shows a bot check.' })),
     consoleErrors: Type.Optional(
       Type.Boolean({
+        default: false,
         description: 'A script of the page writes an error to the console, or does not catch an exception.',
       }),
     ),
   },
   'Fail the capture, at no cost, if any of these is the case.',
+  { default: {} },
 );
 
 /** Conditions that fail a capture. */
 export type FailOn = Static<typeof failOnSchema>;
 
 /**
- * Options of `POST /capture` that change the page, the waits or the picture. None has a default, so that requests without them keep the
- * name of their cache entry.
+ * Options of `POST /capture` that change the page, the waits or the picture. All are optional, also those with a default, and
+ * absent from jobs and cache keys if they have their default: requests without them keep the name of their cache entry.
  *
  * Validation, types, OpenAPI, job and cache key are derived from this list. A step of the renderer implements each option.
  */
@@ -119,7 +127,7 @@ export const pageOptions = {
     }),
   ),
   reducedMotion: Type.Optional(
-    Type.Boolean({ description: 'Value of the media feature prefers-reduced-motion: reduce if true.' }),
+    Type.Boolean({ default: false, description: 'Value of the media feature prefers-reduced-motion: reduce if true.' }),
   ),
   waitFor: Type.Optional(waitForSchema),
   selector: Type.Optional(
@@ -131,6 +139,7 @@ export const pageOptions = {
     Type.Integer({
       minimum: 0,
       maximum: 200,
+      default: 0,
       description: 'CSS pixels of the page to show around the element of selector, as far as the page goes.',
     }),
   ),
@@ -149,10 +158,16 @@ export const pageOptions = {
     }),
   ),
   javaScript: Type.Optional(
-    Type.Boolean({ description: 'false: scripts of the page and its frames do not run, and noscript is shown.' }),
+    Type.Boolean({
+      default: true,
+      description: 'false: scripts of the page and its frames do not run, and noscript is shown.',
+    }),
   ),
   omitBackground: Type.Optional(
-    Type.Boolean({ description: 'Transparent where the page paints nothing. With format png or webp only.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Transparent where the page paints nothing. With format png or webp only.',
+    }),
   ),
   resize: Type.Optional(resizeSchema),
   failOn: Type.Optional(failOnSchema),
@@ -164,6 +179,7 @@ export const pageOptions = {
   ),
   ignoreTlsErrors: Type.Optional(
     Type.Boolean({
+      default: false,
       description:
         'Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.',
     }),

@@ -90,6 +90,7 @@ export const pdfSchema = Type.Object(
     height: paperSide('Height of the paper, like width.'),
     preferCssPageSize: Type.Optional(
       Type.Boolean({
+        default: false,
         description:
           'Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin.',
       }),
@@ -108,11 +109,13 @@ export const pdfSchema = Type.Object(
     footerTemplate: template('bottom'),
     tagged: Type.Optional(
       Type.Boolean({
-        description:
-          'Write tags for screen readers, as is done unless this is false. The file is smaller without them.',
+        default: true,
+        description: 'Write tags for screen readers. The file is smaller without them.',
       }),
     ),
-    outline: Type.Optional(Type.Boolean({ description: 'Write bookmarks made of the headings of the page.' })),
+    outline: Type.Optional(
+      Type.Boolean({ default: false, description: 'Write bookmarks made of the headings of the page.' }),
+    ),
     fixed: Type.Optional(
       oneOf(fixedModes, {
         description:

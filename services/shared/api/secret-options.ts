@@ -65,7 +65,7 @@ const authSchema = Type.Object(
 );
 
 /**
- * Options of `POST /capture` with secret values. As with {@link pageOptions}, none has a default, and validation, types and OpenAPI are
+ * Options of `POST /capture` with secret values. None has a default, and as with {@link pageOptions}, validation, types and OpenAPI are
  * derived from this list. The values are stored sealed and never shown; see `docs/operations.md`. `writeOnly` keeps them out of
  * validation messages.
  */

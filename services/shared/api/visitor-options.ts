@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 
 /**
- * Options of `POST /capture` that describe the visitor: language, time zone, location and browser. As with {@link pageOptions}, none has a
- * default, and everything else is derived from this list. `brokenVisitorRules` of the front validates their values further.
+ * Options of `POST /capture` that describe the visitor: language, time zone, location and browser. None has a default: without them, the
+ * browser decides, which may be one of the operator. As with {@link pageOptions}, everything else is derived from this list.
+ * `brokenVisitorRules` of the front validates their values further.
  */
 export const visitorOptions = {
   locale: Type.Optional(

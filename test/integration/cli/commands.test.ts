@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
@@ -302,19 +300,6 @@ test('devices lists what --device accepts', async () => {
   expect(list).toMatch(/^iPhone 15 +393 × 659 +3 +mobile$/m);
   const devices = JSON.parse((await run(['devices', '--json'])).stdout.toString()) as unknown[];
   expect(devices).toContainEqual(expect.objectContaining({ name: 'iPhone 15' }));
-});
-
-test('the shell completes commands, flags and values', async () => {
-  await writeFile(join(cli().folder, 'completion'), (await run(['completion', 'bash'])).stdout);
-  const complete = async (...words: string[]) => {
-    const script = `source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _webcapture; echo "\${COMPREPLY[*]}"`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', script, 'bash', ...words], { cwd: cli().folder });
-    return stdout.trim();
-  };
-  expect(await complete('webcapture', 'capt')).toBe('capture captures');
-  expect(await complete('webcapture', 'captures', 're')).toBe('refresh');
-  expect(await complete('webcapture', 'capture', page, '--viewport-w')).toBe('--viewport-width');
-  expect(await complete('webcapture', 'capture', page, '--format', '')).toBe('png jpeg webp pdf');
 });
 
 test('status --watch repeats until Ctrl-C', { tags: 'long' }, async () => {

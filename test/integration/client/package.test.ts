@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtempDisposable, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtempDisposable, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { presetKey, startTestFront } from '../front/test-front.ts';
 
@@ -19,6 +19,16 @@ async function installCommands(): Promise<{ readonly fromRelease: string; readon
   const [fromRelease, fromCheckout] = [...install.matchAll(/^```sh\n(.*?)^```/gms)].map(([, commands]) => commands);
   if (fromRelease === undefined || fromCheckout === undefined) throw new Error('the README has not both commands');
   return { fromRelease, fromCheckout };
+}
+
+const archive = `webcapture-client-${version}.tgz`;
+
+/** Runs the commands of the release workflow that pack the client. */
+async function packForRelease(folder: string): Promise<void> {
+  const workflow = await readFile(join(root, '.github/workflows/release.yml'), 'utf8');
+  const commands = workflow.split('\n').filter((line) => line.includes('npm pack') && line.includes('"$files"'));
+  expect(commands).toHaveLength(1);
+  await run('bash', ['-ec', commands.join('\n')], { cwd: root, env: { ...process.env, files: folder } });
 }
 
 /** Settings of npm: its cache has the dependencies, as this repository uses them, too. */
@@ -53,8 +63,8 @@ test(
     expect(await use()).toEqual(used);
 
     // The package that a release has, in a folder in place of its downloads.
-    const { stdout: archive } = await run('npm', ['pack', '--silent', `${client}/dist`], { cwd });
-    expect(archive.trim()).toBe(`webcapture-client-${version}.tgz`);
+    await rm(join(cwd, archive));
+    await packForRelease(cwd);
     const releases = /https:\S+\/v\$version\//g;
     expect(fromRelease.match(releases)).toHaveLength(1);
     await startProject();
@@ -63,8 +73,43 @@ test(
   },
 );
 
-test('the sources are not packed, and the refusal says what is', { tags: 'long' }, async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
-  const packed = run('npm', ['pack', '--pack-destination', folder.path], { cwd: client });
-  await expect(packed).rejects.toThrow('npm run build:client && npm pack ./services/client/dist');
-});
+test(
+  'npm pack in the folder of the sources makes the package of a release, and leaves the sources unchanged',
+  { tags: 'long' },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
+    const sources = await readFile(join(client, 'package.json'), 'utf8');
+    const before = await readdir(client);
+    const pack = async (name: string, act: (folder: string) => Promise<unknown>) => {
+      const own = join(folder.path, name);
+      await mkdir(own);
+      await act(own);
+      expect(await readdir(own)).toEqual([archive]);
+      expect(await readFile(join(client, 'package.json'), 'utf8')).toBe(sources);
+      expect((await readdir(client)).filter((each) => each !== 'dist')).toEqual(
+        before.filter((each) => each !== 'dist'),
+      );
+      return readFile(join(own, archive));
+    };
+    const inFolder = await pack('folder', (own) => run('npm', ['pack', '--pack-destination', own], { cwd: client }));
+    const ofRelease = await pack('release', packForRelease);
+    expect(inFolder.equals(ofRelease)).toBe(true);
+    const { stdout } = await run('tar', ['-xzOf', join(folder.path, 'folder', archive), 'package/package.json']);
+    expect(JSON.parse(stdout)).toMatchObject({ version, exports: { '.': { default: './dist/index.js' } } });
+    expect(JSON.parse(stdout)).not.toHaveProperty('private');
+  },
+);
+
+test(
+  'a second npm pack at the same time is refused, because it would lose the package.json of the sources',
+  { tags: 'long' },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
+    const kept = join(client, 'package.sources.json');
+    await writeFile(kept, '{}');
+    onTestFinished(() => rm(kept, { force: true }));
+    const packed = run('npm', ['pack', '--pack-destination', folder.path], { cwd: client });
+    await expect(packed).rejects.toThrow('another npm pack is running, or one was interrupted');
+    expect(JSON.parse(await readFile(join(client, 'package.json'), 'utf8'))).toHaveProperty('private');
+  },
+);

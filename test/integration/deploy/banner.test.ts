@@ -13,6 +13,12 @@ const options = {
   dataDir: '/d',
   files: undefined,
   regions: ['us-east'],
+  natsUrl: 'nats://127.0.0.1:4222',
+  opsPorts: new Map([
+    ['front', 12_001],
+    ['controller', 12_002],
+    ['us-east', 12_003],
+  ]),
 };
 
 test('the curl lines work as pasted, with any key', async () => {
@@ -50,7 +56,7 @@ test.each([
   ['::1', 'http://[::1]:3000'],
   ['box.local', 'http://box.local:3000'],
 ])('the address of a service on %s is %s', (host, address) => {
-  expect(banner({ ...options, host })).toContain(`curl -s ${address}/capture`);
+  expect(banner({ ...options, host })).toContain(`curl -sS --fail-with-body ${address}/capture`);
 });
 
 test('the dashboard is first, with a link that signs in if there is a code', () => {
@@ -58,4 +64,21 @@ test('the dashboard is first, with a link that signs in if there is a code', () 
   expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/dashboard\/#code=the-code\n[^]*curl/);
   const withoutCode = banner({ ...options, signInCode: undefined });
   expect(withoutCode).toMatch(/\/dashboard\/\n\n {2}Sign in with the API key\./);
+});
+
+test('the addresses of all services are aligned', () => {
+  expect(banner(options)).toContain(`
+    controller   http://127.0.0.1:12002
+    front        http://127.0.0.1:12001
+    us-east      http://127.0.0.1:12003
+`);
+});
+
+test.each([
+  ['nats://127.0.0.1:4222', 'nats://127.0.0.1:4222'],
+  ['nats://user:secret@nats.example:4222', 'nats://nats.example:4222'],
+  ['tls://token@a.example,tls://user:secret@b.example', 'tls://a.example,tls://b.example'],
+  ['user:secret@a.example:4222', 'a.example:4222'],
+])('the address of NATS %s is shown as %s', (natsUrl, shown) => {
+  expect(banner({ ...options, natsUrl })).toContain(`NATS      ${shown}\n`);
 });

@@ -124,3 +124,13 @@ test('each call reports an invalid key, and the signal stops the process', async
   stop.abort();
   await running;
 });
+
+test('a call to a wrong address reports it, without the advice to try again', async () => {
+  const { call, end } = await desktop({ url: `${front.url}/elsewhere` });
+  const { isError, text: said } = await call('list_regions');
+  expect({ isError, said }).toEqual({
+    isError: true,
+    said: `The service at ${front.url}/elsewhere/mcp responded with HTTP status 404. Check the address and the API key.`,
+  });
+  await end();
+});

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { freePort, isPortTaken } from '../../../deploy/local/ports.ts';
+import { freePort, isPortTaken, keptPort } from '../../../deploy/local/ports.ts';
 
 test('a free port is outside the range of outgoing connections', async () => {
   const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()));
@@ -9,10 +9,17 @@ test('a free port is outside the range of outgoing connections', async () => {
   expect(new Set(ports).size).toBeGreaterThan(1);
 });
 
-test('a port with a listener is taken', async () => {
+test('a port with a listener is taken, and not kept', async () => {
   await using server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  expect(await isPortTaken((server.address() as AddressInfo).port, '127.0.0.1')).toBe(true);
+  const { port } = server.address() as AddressInfo;
+  expect(await isPortTaken(port, '127.0.0.1')).toBe(true);
+  expect(await keptPort(port)).not.toBe(port);
+});
+
+test('a restarted process keeps a port that is free', async () => {
+  const port = await freePort();
+  expect(await keptPort(port)).toBe(port);
 });
 
 test('an address that this machine does not have throws EADDRNOTAVAIL', async () => {

@@ -16,10 +16,11 @@ test('options of the request are included, and absent options are omitted', () =
   });
 });
 
-test('switches that are false are omitted, as they change nothing', () => {
-  const off = { diagnostics: false, ignoreTlsErrors: false, javaScript: false };
-  expect(renderOptions({ ...request, ...off })).toEqual({ ...renderOptions(request), javaScript: false });
-  expect(renderOptions({ ...request, ignoreTlsErrors: true }).ignoreTlsErrors).toBe(true);
+test('the media type is included only if it differs from that of the format', () => {
+  const mediaOf = (changes: Partial<CaptureRequest>) => renderOptions({ ...request, ...changes }).media;
+  expect([mediaOf({ media: 'screen' }), mediaOf({ media: 'print' })]).toEqual([undefined, 'print']);
+  const pdf = { format: 'pdf' } as const;
+  expect([mediaOf({ ...pdf, media: 'print' }), mediaOf({ ...pdf, media: 'screen' })]).toEqual([undefined, 'screen']);
 });
 
 test('the values of extract are sorted', () => {

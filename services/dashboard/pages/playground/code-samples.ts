@@ -16,8 +16,7 @@ export interface Sample {
 const { version } = clientPackage;
 const install = {
   fromRelease: `npm install https://github.com/OWNER/webcapture/releases/download/v${version}/webcapture-client-${version}.tgz`,
-  fromCheckout:
-    '(cd "$CHECKOUT" && npm run build:client) && npm install --install-links "$CHECKOUT/services/client/dist"',
+  fromCheckout: 'npm pack "$CHECKOUT/services/client" && npm install ./webcapture-client-*.tgz',
 };
 
 export function samplesOf(serviceUrl: string, request: Body, schema: JsonSchema): readonly Sample[] {
