@@ -1,21 +1,21 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtempDisposable, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtempDisposable, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { presetKey, startTestFront } from '../front/test-front.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const client = join(root, 'services/client');
+const client = 'services/client';
 
 /** Returns the commands of the client's README that install it: from a release, and from a checkout. */
 async function installCommands(): Promise<{ readonly fromRelease: string; readonly fromCheckout: string }> {
-  const [, install = ''] = (await readFile(join(client, 'README.md'), 'utf8')).split('\n## Install\n');
+  const [, install = ''] = (await readFile(join(root, client, 'README.md'), 'utf8')).split('\n## Install\n');
   const [fromRelease, fromCheckout] = [...install.matchAll(/^```sh\n(.*?)^```/gms)].map(([, commands]) => commands);
   if (fromRelease === undefined || fromCheckout === undefined) throw new Error('the README has not both commands');
   return { fromRelease, fromCheckout };
@@ -23,12 +23,26 @@ async function installCommands(): Promise<{ readonly fromRelease: string; readon
 
 const archive = `webcapture-client-${version}.tgz`;
 
+/**
+ * Copies what the client needs of this checkout to a folder, because npm changes the package.json of the client while it packs, and other
+ * tests import the client.
+ */
+async function copyCheckout(folder: string): Promise<string> {
+  const copy = join(folder, 'checkout');
+  for (const path of ['package.json', 'package-lock.json', 'LICENSE', 'deploy', client]) {
+    const filter = (source: string) => !/\/(?:dist|node_modules)$/.test(source);
+    await cp(join(root, path), join(copy, path), { recursive: true, filter });
+  }
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
 /** Runs the commands of the release workflow that pack the client. */
-async function packForRelease(folder: string): Promise<void> {
+async function packForRelease(checkout: string, folder: string): Promise<void> {
   const workflow = await readFile(join(root, '.github/workflows/release.yml'), 'utf8');
   const commands = workflow.split('\n').filter((line) => line.includes('npm pack') && line.includes('"$files"'));
   expect(commands).toHaveLength(1);
-  await run('bash', ['-ec', commands.join('\n')], { cwd: root, env: { ...process.env, files: folder } });
+  await run('bash', ['-ec', commands.join('\n')], { cwd: checkout, env: { ...process.env, files: folder } });
 }
 
 /** Settings of npm: its cache has the dependencies, as this repository uses them, too. */
@@ -40,10 +54,15 @@ test(
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
     await using front = await startTestFront();
-    const cwd = folder.path;
+    const checkout = await copyCheckout(folder.path);
+    const cwd = join(folder.path, 'project');
+    await mkdir(cwd);
     const { fromCheckout, fromRelease } = await installCommands();
     const sh = (commands: string) =>
-      run('bash', ['-euo', 'pipefail', '-c', commands], { cwd, env: { ...process.env, ...offline, CHECKOUT: root } });
+      run('bash', ['-euo', 'pipefail', '-c', commands], {
+        cwd,
+        env: { ...process.env, ...offline, CHECKOUT: checkout },
+      });
     const startProject = async () => {
       await rm(join(cwd, 'node_modules'), { recursive: true, force: true });
       await rm(join(cwd, 'package-lock.json'), { force: true });
@@ -64,7 +83,7 @@ test(
 
     // The package that a release has, in a folder in place of its downloads.
     await rm(join(cwd, archive));
-    await packForRelease(cwd);
+    await packForRelease(checkout, cwd);
     const releases = /https:\S+\/v\$version\//g;
     expect(fromRelease.match(releases)).toHaveLength(1);
     await startProject();
@@ -78,21 +97,21 @@ test(
   { tags: 'long' },
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
-    const sources = await readFile(join(client, 'package.json'), 'utf8');
-    const before = await readdir(client);
+    const checkout = await copyCheckout(folder.path);
+    const sources = join(checkout, client);
+    const manifest = await readFile(join(sources, 'package.json'), 'utf8');
+    const before = await readdir(sources);
     const pack = async (name: string, act: (folder: string) => Promise<unknown>) => {
       const own = join(folder.path, name);
       await mkdir(own);
       await act(own);
       expect(await readdir(own)).toEqual([archive]);
-      expect(await readFile(join(client, 'package.json'), 'utf8')).toBe(sources);
-      expect((await readdir(client)).filter((each) => each !== 'dist')).toEqual(
-        before.filter((each) => each !== 'dist'),
-      );
+      expect(await readFile(join(sources, 'package.json'), 'utf8')).toBe(manifest);
+      expect((await readdir(sources)).filter((each) => each !== 'dist')).toEqual(before);
       return readFile(join(own, archive));
     };
-    const inFolder = await pack('folder', (own) => run('npm', ['pack', '--pack-destination', own], { cwd: client }));
-    const ofRelease = await pack('release', packForRelease);
+    const inFolder = await pack('folder', (own) => run('npm', ['pack', '--pack-destination', own], { cwd: sources }));
+    const ofRelease = await pack('release', (own) => packForRelease(checkout, own));
     expect(inFolder.equals(ofRelease)).toBe(true);
     const { stdout } = await run('tar', ['-xzOf', join(folder.path, 'folder', archive), 'package/package.json']);
     expect(JSON.parse(stdout)).toMatchObject({ version, exports: { '.': { default: './dist/index.js' } } });
@@ -105,11 +124,10 @@ test(
   { tags: 'long' },
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
-    const kept = join(client, 'package.sources.json');
-    await writeFile(kept, '{}');
-    onTestFinished(() => rm(kept, { force: true }));
-    const packed = run('npm', ['pack', '--pack-destination', folder.path], { cwd: client });
+    const sources = join(await copyCheckout(folder.path), client);
+    await writeFile(join(sources, 'package.sources.json'), '{}');
+    const packed = run('npm', ['pack', '--pack-destination', folder.path], { cwd: sources });
     await expect(packed).rejects.toThrow('another npm pack is running, or one was interrupted');
-    expect(JSON.parse(await readFile(join(client, 'package.json'), 'utf8'))).toHaveProperty('private');
+    expect(JSON.parse(await readFile(join(sources, 'package.json'), 'utf8'))).toHaveProperty('private');
   },
 );
