@@ -22,7 +22,8 @@ beforeAll(async () => {
     'mixed.creds': credsOf(user.jwt, other.seed),
     'empty.creds': '',
     'user.nk': `# a comment\n${user.seed}\n`,
-    'changed.nk': `${user.seed.slice(0, -1)}${user.seed.endsWith('A') ? 'B' : 'A'}`,
+    // Not the last character, which has unused bits.
+    'changed.nk': `${user.seed.slice(0, 20)}${user.seed[20] === 'A' ? 'B' : 'A'}${user.seed.slice(21)}`,
     'account.nk': seedOfAccount,
     'user.jwt': `${user.jwt}\n`,
     'other.jwt': other.jwt,
