@@ -89,6 +89,13 @@ describe('text', () => {
       '<div><template shadowrootmode="open"><slot name="y"></slot><slot name="x"></slot></template><i slot="x">a</i><i slot="y">b</i></div>',
       'ba',
     ],
+    ...['', 'display:none'].map(
+      (style) =>
+        [
+          `<div><template shadowrootmode="open"><p><template shadowrootmode="open"><slot></slot></template><slot style="${style}"></slot></p></template>a</div>b`,
+          style === '' ? 'a\n\nb' : 'b',
+        ] as const,
+    ),
     // Fields do not shadow members of their form.
     ['<form>a<input name="firstChild"><input name="nodeType"><input name="nextSibling"></form>b', 'a\nb'],
   ];

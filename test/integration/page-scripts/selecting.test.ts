@@ -184,6 +184,13 @@ test('documentOf returns documents of frames that can be read', async () => {
   );
   const found = await page.read(() => [...document.body.children].map((each) => documentOf(each) !== null), selecting);
   expect(found).toEqual([true, true, false, false, false]);
+  const hasFrame = await page.read(() => {
+    const frames = document.createElement('frameset');
+    frames.append(document.createElement('frame'));
+    document.body = frames;
+    return documentOf(frames.firstElementChild as Element) !== null;
+  }, selecting);
+  expect(hasFrame).toBe(true);
 });
 
 describe('hiding', () => {

@@ -73,8 +73,8 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   const urlOf = (element: Element) => {
     if (!isOwn(element)) return null;
     const tag = localName(element);
-    if (tag === 'a' && attributeOf(element, 'href') !== null) return publicUrl(hrefOf.a(element), followed);
-    if (tag === 'area' && attributeOf(element, 'href') !== null) return publicUrl(hrefOf.area(element), followed);
+    if (tag === 'a') return publicUrl(hrefOf.a(element), followed);
+    if (tag === 'area') return publicUrl(hrefOf.area(element), followed);
     return tag === 'img' ? publicUrl(hrefOf.img(element), web) : null;
   };
   const inMarkdown = (element: Element) =>

@@ -70,7 +70,7 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
   /** Returns the children in the rendered tree. */
   const childrenOf = (element: Element, tag: string): Pick<Walked, 'children' | 'next'> => {
     if (tag === 'slot' && element instanceof HTMLSlotElement) {
-      const assigned = HTMLSlotElement.prototype.assignedNodes.call(element, { flatten: true });
+      const assigned = HTMLSlotElement.prototype.assignedNodes.call(element);
       if (assigned.length > 0) return { children: assigned, next: null };
     }
     return { children: null, next: firstChild(shadowRoot(element) ?? element) };
