@@ -63,7 +63,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'visitor.ts': ['corpus/visitor', 'corpus/page-options'],
   'wait-for.ts': ['corpus/elements'],
   'world.ts': ['corpus/without-scripts', 'corpus/behaviour', 'corpus/elements'],
-  'scripts/activity.ts': ['integration/capture/activity'],
+  'scripts/activity.ts': ['integration/page-scripts/waits', 'integration/capture/activity'],
   'scripts/animations.ts': [
     'integration/page-scripts/animations',
     'corpus/appearing',
@@ -89,7 +89,12 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/frame-shots.ts': ['integration/page-scripts/frame-shots', 'corpus/lazy-images'],
   'scripts/hiding.ts': ['integration/page-scripts/selecting', 'corpus/elements', 'corpus/consent'],
   'scripts/markdown.ts': ['integration/page-scripts/markdown', 'corpus/extracting'],
-  'scripts/measures.ts': ['corpus/whole-documents', 'corpus/devices', 'corpus/documents'],
+  'scripts/measures.ts': [
+    'integration/page-scripts/styles',
+    'corpus/whole-documents',
+    'corpus/devices',
+    'corpus/documents',
+  ],
   'scripts/resizes-and-panes.ts': [
     'integration/page-scripts/scrolling',
     'corpus/tall-viewports',
@@ -109,13 +114,28 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/tall-viewports',
   ],
   'scripts/selecting.ts': ['integration/page-scripts/selecting', 'corpus/selectors', 'corpus/elements'],
-  'scripts/styles.ts': ['corpus/viewport-heights', 'corpus/client-code', 'corpus/lazy-images'],
+  'scripts/styles.ts': [
+    'integration/page-scripts/styles',
+    'corpus/viewport-heights',
+    'corpus/client-code',
+    'corpus/lazy-images',
+  ],
   'scripts/tiles.ts': ['integration/page-scripts/tiles', 'corpus/tall-viewports'],
-  'scripts/tree.ts': ['corpus/viewport-heights', 'corpus/lazy-images'],
+  'scripts/tree.ts': ['integration/page-scripts/styles', 'corpus/viewport-heights', 'corpus/lazy-images'],
   'scripts/viewport-units.ts': ['integration/page-scripts/print', 'corpus/viewport-heights', 'corpus/growth'],
-  'scripts/waits.ts': ['corpus/late-content', 'corpus/behaviour', 'integration/capture/settle'],
+  'scripts/waits.ts': [
+    'integration/page-scripts/waits',
+    'corpus/late-content',
+    'corpus/behaviour',
+    'integration/capture/settle',
+  ],
   'scripts/walking.ts': ['integration/page-scripts/extraction', 'corpus/extracting'],
-  'scripts/windows.ts': ['corpus/appearing', 'corpus/fixed-and-sticky'],
+  'scripts/windows.ts': [
+    'integration/page-scripts/effects',
+    'integration/page-scripts/windows',
+    'corpus/appearing',
+    'corpus/fixed-and-sticky',
+  ],
 };
 
 /** Returns the paths of the test files for a file of the page folder. */

@@ -24,14 +24,16 @@ beforeAll(async () => {
 
 const { rememberPanes: remember, restorePanes: restore } = panes;
 const helpers = [
-  ...[
-    scrolling.announceScroll,
-    scrolling.isLocked,
-    scrolling.scrollAsWheel,
-    scrolling.scrollThrough,
-    scrolling.scrollToTop,
-  ],
-  ...[holderOf, visibleShare, clock.useClock, remember, restore],
+  scrolling.announceScroll,
+  scrolling.isLocked,
+  scrolling.scrollAsWheel,
+  scrolling.scrollThrough,
+  scrolling.scrollToTop,
+  holderOf,
+  visibleShare,
+  clock.useClock,
+  remember,
+  restore,
 ];
 const tall = (height: number) => `<div style="height:${height}px"></div>`;
 const script = '<script></script>';

@@ -223,17 +223,15 @@ describe('hiding', () => {
     );
     await adopt(['b', 'iframe >> em'], ['u']);
     expect(await looks()).toEqual({
-      ...{
-        a: 'hidden',
-        b: 'hidden',
-        c: 'gone',
-        s: 'visible',
-        p: 'visible',
-        d: 'hidden',
-        e: 'gone',
-        f: 'visible',
-        g: 'hidden',
-      },
+      a: 'hidden',
+      b: 'hidden',
+      c: 'gone',
+      s: 'visible',
+      p: 'visible',
+      d: 'hidden',
+      e: 'gone',
+      f: 'visible',
+      g: 'hidden',
     });
     expect(await sheets()).toEqual([2]);
     // Once more changes nothing, and other selectors replace the rules.
@@ -281,8 +279,17 @@ describe('hiding', () => {
     );
     expect(await enforce(['p > b', '#a', 'form'], ['u', 'p:nth-of-type(2) > u'])).toBeNull();
     expect(await looks()).toEqual({
-      ...{ a: 'hidden', b: 'hidden', c: 'gone', s: 'visible', p: 'visible', d: 'hidden', e: 'visible' },
-      ...{ q: 'visible', f: 'gone', r: 'hidden', g: 'hidden' },
+      a: 'hidden',
+      b: 'hidden',
+      c: 'gone',
+      s: 'visible',
+      p: 'visible',
+      d: 'hidden',
+      e: 'visible',
+      q: 'visible',
+      f: 'gone',
+      r: 'hidden',
+      g: 'hidden',
     });
     const styles = await page.read(() =>
       [...document.querySelectorAll<HTMLElement>('#a, #c')].map((each) => each.style.cssText),
