@@ -102,6 +102,7 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ['<code>a`b</code>', '``a`b``'],
   ['<code>`a</code>', '`` `a ``'],
   ['<code>a``</code>', '``` a`` ```'],
+  ['<code>a|b</code>', '`a|b`'],
   ['<pre>\na *b*\n\nc\n</pre>d', '```\na *b*\n\nc\n```\n\nd'],
   ['a<pre>b</pre>', 'a\n\n```\nb\n```'],
   ['<pre> </pre>a', 'a'],

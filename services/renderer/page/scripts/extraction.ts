@@ -101,7 +101,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
 
   /** Returns the text of a link's text nodes and images at any depth. */
   const textOf = (link: Element) => {
-    const silent = new Set(['script', 'style', 'svg', 'template', 'noscript']);
+    const silent = new Set(['script', 'style', 'svg', 'noscript']);
     const nodes = Document.prototype.createTreeWalker.call(
       document,
       link,
@@ -113,7 +113,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     for (let looked = 0; looked < maxLinkNodes && text.length < 4 * maxLinkText; looked += 1) {
       const node = nodes.nextNode();
       if (node === null) break;
-      if (isText(node)) text += dataOf(node).slice(0, 8 * maxLinkText);
+      if (isText(node)) text += dataOf(node);
       else if (localName(node) === 'img')
         text += ` ${(attributeOf(node as Element, 'alt') ?? '').slice(0, maxLinkText)} `;
     }
