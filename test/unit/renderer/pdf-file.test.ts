@@ -140,6 +140,7 @@ describe('isBlankPdf', () => {
     ['two backgrounds', [lines(background(), background('0 1 0'))]],
     ['different backgrounds on the pages', [background(), background('0 1 0')]],
     ['a background that differs in one color component', [background('0 0 1'), background('0 0 .5')]],
+    ['backgrounds whose colors have the same digits', [background('0 .51 0'), background('0 .5 10')]],
     ['a text on the second page', ['', '(a) Tj']],
     ['a narrow rectangle', [background('1 0 0', '299 800')]],
     ['a low rectangle', [background('1 0 0', '600 399')]],
