@@ -31,7 +31,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'miss.ts': ['corpus/selectors', 'corpus/elements'],
   'navigate.ts': ['integration/capture/navigate', 'corpus/behaviour', 'corpus/documents'],
   'navigation-failure.ts': ['unit/renderer/navigation-failure', 'integration/capture/navigate', 'corpus/behaviour'],
-  'network.ts': ['corpus/late-content', 'integration/capture/settle', 'corpus/third-parties'],
+  'network.ts': ['unit/renderer/network', 'corpus/late-content', 'integration/capture/settle', 'corpus/third-parties'],
   'open.ts': ['integration/capture/open', 'corpus/devices', 'corpus/page-options', 'corpus/visitor'],
   'region.ts': ['corpus/elements'],
   'pdf.ts': [
@@ -49,6 +49,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/failing',
     'corpus/elements',
     'corpus/client-code',
+    'corpus/final-picture',
   ],
   'report.ts': ['unit/renderer/report', 'integration/capture/report', 'corpus/documents'],
   'reuse.ts': ['corpus/reused-pages'],
