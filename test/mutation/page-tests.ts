@@ -3,6 +3,9 @@ export const pageFolder = 'services/renderer/page';
 /** The tests of files without a row: captures of every kind, and no slow ones. */
 const others = ['corpus/whole-documents', 'corpus/late-content', 'corpus/documents'];
 
+/** Almost every file outside of `scripts` names its waits. */
+const namesOfWaits = 'integration/capture/wait-names';
+
 /**
  * The tests of each file of the page folder. Every capture runs most of these files, so a mutant that no test detects would take hours with
  * all tests that run its file. A mutant that survives these tests may still fail another one.
@@ -29,7 +32,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'hiding.ts': ['corpus/elements', 'corpus/consent'],
   'main-document.ts': ['corpus/behaviour', 'integration/capture/navigate', 'corpus/documents'],
   'miss.ts': ['corpus/selectors', 'corpus/elements'],
-  'navigate.ts': ['integration/capture/navigate', 'corpus/behaviour', 'corpus/documents'],
+  'navigate.ts': ['integration/capture/timing', 'integration/capture/navigate', 'corpus/behaviour', 'corpus/documents'],
   'navigation-failure.ts': ['unit/renderer/navigation-failure', 'integration/capture/navigate', 'corpus/behaviour'],
   'network.ts': ['unit/renderer/network', 'corpus/late-content', 'integration/capture/settle', 'corpus/third-parties'],
   'open.ts': ['integration/capture/open', 'corpus/devices', 'corpus/page-options', 'corpus/visitor'],
@@ -147,6 +150,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns the paths of the test files for a file of the page folder. */
 export function testsOf(file: string): string[] {
-  const tests = pageTests[file.slice(pageFolder.length + 1)] ?? others;
+  const name = file.slice(pageFolder.length + 1);
+  const tests = [...(pageTests[name] ?? others), ...(name.startsWith('scripts/') ? [] : [namesOfWaits])];
   return tests.map((name) => `test/${name}.test.ts`).toSorted();
 }

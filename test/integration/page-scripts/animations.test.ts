@@ -183,6 +183,13 @@ describe('waitForRest', () => {
     await timeOf(60_000);
     expect(await page.read(() => document.querySelector('#lazy')?.getAttribute('src'))).toBe('/a.png');
     expect(await timeOf(60_000)).toBeLessThan(20_000);
+    await page.show('<img srcset="/a.png" data-src="/b.png" style="width:9px;height:9px">');
+    expect(await timeOf(60_000)).toBeLessThan(20_000);
+    const placeholder = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';
+    await page.show(`<img id="lazy" src="${placeholder}" data-src="/a.png" style="width:9px;height:9px">
+      <script>setTimeout(() => (lazy.src = '/a.png'), 600)</script>`);
+    await timeOf(60_000);
+    expect(await page.read(() => document.querySelector('#lazy')?.getAttribute('src'))).toBe('/a.png');
   });
 });
 

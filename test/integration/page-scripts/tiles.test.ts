@@ -145,6 +145,8 @@ describe('showTile', () => {
     expect(first?.slice(0, 4)).not.toEqual([20, 100, 300, 50]);
     expect(second).toEqual([20, 100, 300, 50, 'absolute', 'none']);
     expect(third).toEqual(second);
+    // Elements that are not fixed keep their styles.
+    expect(await page.read(() => document.querySelector('div')?.style.cssText)).toBe('height: 100px;');
   });
 
   test('leaves scenes, and what they are in or contain, in every tile', async () => {
