@@ -32,7 +32,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'hiding.ts': ['corpus/elements', 'corpus/consent'],
   'main-document.ts': ['corpus/behaviour', 'integration/capture/navigate', 'corpus/documents'],
   'miss.ts': ['corpus/selectors', 'corpus/elements'],
-  'navigate.ts': ['integration/capture/timing', 'integration/capture/navigate', 'corpus/behaviour', 'corpus/documents'],
+  'navigate.ts': ['integration/capture/navigate', 'corpus/behaviour', 'corpus/documents'],
   'navigation-failure.ts': ['unit/renderer/navigation-failure', 'integration/capture/navigate', 'corpus/behaviour'],
   'network.ts': ['unit/renderer/network', 'corpus/late-content', 'integration/capture/settle', 'corpus/third-parties'],
   'open.ts': ['integration/capture/open', 'corpus/devices', 'corpus/page-options', 'corpus/visitor'],
@@ -71,7 +71,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'tiles.ts': ['unit/renderer/tiles', 'corpus/tall-viewports', 'corpus/very-tall', 'integration/capture/open'],
   'user-agent.ts': ['unit/renderer/user-agent', 'corpus/visitor'],
   'visitor.ts': ['corpus/visitor', 'corpus/page-options'],
-  'wait-for.ts': ['corpus/elements'],
+  'wait-for.ts': ['unit/renderer/wait-for', 'corpus/elements'],
   'world.ts': ['unit/renderer/world', 'corpus/without-scripts', 'corpus/behaviour', 'corpus/elements'],
   'scripts/activity.ts': ['integration/page-scripts/waits', 'integration/capture/activity'],
   'scripts/animations.ts': [

@@ -229,6 +229,17 @@ describe('links', () => {
     expect(await texts(`><img alt="${'x'.repeat(300)}y">`)).toEqual(['x'.repeat(256)]);
   });
 
+  test('have no text that scripts have added to a template', async () => {
+    await page.show('<a href="http://a.test/1"><template></template>text</a>');
+    await page.read(() => document.querySelector('template')?.append('hidden'));
+    const { links: found } = await page.call(
+      extractParts,
+      [['links'], { maxBytes: 1000, maxMs: 60_000, noUrl }],
+      helpers,
+    );
+    expect(found).toEqual([link('1', 'text')]);
+  });
+
   test('end at the limits', async () => {
     const body = '<a href="http://a.test/1">a</a><a href="http://a.test/2">b</a><a href="http://a.test/3">c</a>';
     const [first, second] = [link('1', 'a'), link('2', 'b')];

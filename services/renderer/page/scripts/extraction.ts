@@ -101,7 +101,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
 
   /** Returns the text of a link's text nodes and images at any depth. */
   const textOf = (link: Element) => {
-    const silent = new Set(['script', 'style', 'svg', 'noscript']);
+    const silent = new Set(['script', 'style', 'svg', 'template', 'noscript']);
     const nodes = Document.prototype.createTreeWalker.call(
       document,
       link,
