@@ -16,7 +16,7 @@ function worldOf(answer: Answer, maxTimeoutMs?: number) {
   const send = async (name: string, params: { expression?: string }) => {
     commands.push(name);
     if (name === 'Page.createIsolatedWorld') return { executionContextId: commands.length };
-    if (params.expression === undefined) return {};
+    if (params.expression === undefined) return { object: {} };
     expressions.push(params.expression);
     const value = await answer(params.expression, expressions.length);
     if (value instanceof Error) throw value;
@@ -86,6 +86,17 @@ describe('PageWorld', () => {
     const failing = worldOf((expression) => (expression.startsWith('document') ? false : thrown));
     await expect(failing.world.callInAny(add, [1, 2], limit)).rejects.toThrow('TypeError');
     expect(failing.expressions).toHaveLength(2);
+  });
+
+  test('callWithFrame resolves the element of a frame and calls the function with it', async () => {
+    const { world, commands } = worldOf(() => 1);
+    await world.callWithFrame('inner', () => undefined, [], limit);
+    expect(commands).toEqual([
+      'DOM.getFrameOwner',
+      'Page.createIsolatedWorld',
+      'DOM.resolveNode',
+      'Runtime.callFunctionOn',
+    ]);
   });
 
   test('ends calls at their timeout', async () => {
