@@ -1,7 +1,6 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isBlank } from '../../../services/renderer/page/screenshot.ts';
-import { isChallenge } from '../../../services/renderer/page/report.ts';
 import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
@@ -59,28 +58,5 @@ describe('blank', () => {
       .toBuffer();
     expect(await isBlank({ bytes: empty, width: 2000, height: 2000 }, { format: 'png', quality: 80 })).toBe(true);
     expect(await isBlank({ bytes: dotted, width: 2000, height: 2000 }, { format: 'png', quality: 80 })).toBe(false);
-  });
-});
-
-describe('detection of challenges', () => {
-  const answer = (status: number, headers: Record<string, string> = {}) => ({
-    url: 'https://x.test/',
-    status,
-    headers,
-  });
-
-  test.for([
-    [answer(200), 'A shop', false, false],
-    [answer(403), 'Forbidden', false, false],
-    [answer(403), 'Just a moment...', false, true],
-    [answer(200), 'Robot Check', false, true],
-    [answer(200), 'How to pass a robot check', false, false],
-    [answer(200), 'Anything', true, true],
-    [answer(403, { 'cf-mitigated': 'challenge' }), '', false, true],
-    [answer(200, { 'x-datadome': 'protected' }), 'A shop', false, false],
-    [answer(403, { 'x-datadome': 'protected' }), 'x.test', false, true],
-    [undefined, 'Just a moment...', false, true],
-  ] as const)('%o', ([from, title, wall, expected]) => {
-    expect(isChallenge(from, title, wall)).toBe(expected);
   });
 });

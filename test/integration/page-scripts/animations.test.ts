@@ -121,7 +121,7 @@ test('holdScrollAnimations freezes scroll-driven animations by the place of thei
     `<header id="bar"><i id="inBar"></i></header><i id="fixed"></i><i id="top"></i><i id="middle"></i><i id="low"></i><i id="view"></i>
      <i id="ranged"></i><div id="box"><i id="inBox"></i><b></b></div><p id="time">text</p>
      <style>@keyframes fade { from { opacity: 0 } to { opacity: 1 } } i { animation: fade linear; animation-timeline: scroll(root); position: absolute; height: 20px; width: 20px }
-       body { height: 2480px } #bar { position: sticky; top: 0 } #fixed { position: fixed; top: 100px } #top { top: 0 } #middle { top: 1230px } #low { top: 2460px }
+       body { height: 2480px } #bar { position: sticky; top: 0 } #fixed { position: fixed; top: 400px } #top { top: 0 } #middle { top: 1230px } #low { top: 2460px }
        #view { top: 1000px; animation-timeline: view() } #ranged { top: 0; animation-range: 50% 60% }
        #box { position: absolute; top: 600px; height: 100px; overflow: auto; width: 100px } #box b { display: block; height: 500px } #inBox { animation-timeline: scroll(nearest) }
        #time { animation: fade 100s; margin: 0 }</style>`,
@@ -183,6 +183,13 @@ describe('waitForRest', () => {
     await timeOf(60_000);
     expect(await page.read(() => document.querySelector('#lazy')?.getAttribute('src'))).toBe('/a.png');
     expect(await timeOf(60_000)).toBeLessThan(20_000);
+    await page.show('<img srcset="/a.png" data-src="/b.png" style="width:9px;height:9px">');
+    expect(await timeOf(60_000)).toBeLessThan(20_000);
+    const placeholder = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';
+    await page.show(`<img id="lazy" src="${placeholder}" data-src="/a.png" style="width:9px;height:9px">
+      <script>setTimeout(() => (lazy.src = '/a.png'), 600)</script>`);
+    await timeOf(60_000);
+    expect(await page.read(() => document.querySelector('#lazy')?.getAttribute('src'))).toBe('/a.png');
   });
 });
 

@@ -102,6 +102,7 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ['<code>a`b</code>', '``a`b``'],
   ['<code>`a</code>', '`` `a ``'],
   ['<code>a``</code>', '``` a`` ```'],
+  ['<code>a|b</code>', '`a|b`'],
   ['<pre>\na *b*\n\nc\n</pre>d', '```\na *b*\n\nc\n```\n\nd'],
   ['a<pre>b</pre>', 'a\n\n```\nb\n```'],
   ['<pre> </pre>a', 'a'],
@@ -139,6 +140,10 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ],
   ['x<table><tr><td>a</td></tr><tr><td>b</td><td>c</td></tr></table>', 'x\n\n| a | |\n| --- | --- |\n| b | c |'],
   ['<table><tr></tr><tr><td>a</td></tr></table>', '| a |\n| --- |'],
+  [
+    '<div style="white-space:pre"><table>\n\n<tr>\n\n<td>a</td>\n\n<td>b</td></tr>\n\n<tr><td>c</td><td>d</td>\n\n</tr>\n\n</table></div>e',
+    '| a | b |\n| --- | --- |\n| c | d |\n\ne',
+  ],
   ['<table><tr><td> a<br>b <p>c</p></td></tr></table>', '| a b c |\n| --- |'],
   ['<table><tr><td><b>a</b></td><td></td></tr></table>', '| **a** |  |\n| --- | --- |'],
   ['<blockquote><table><tr><td>a</td></tr><tr><td>b</td></tr></table></blockquote>', '> | a |\n> | --- |\n> | b |'],

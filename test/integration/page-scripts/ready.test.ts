@@ -157,6 +157,7 @@ describe('untilNothingIsDue', () => {
       ["seen.firstChild.data = 'text'", false],
       ["seen.replaceChildren('other')", true],
       ["seen.replaceChildren('text')", false],
+      ["seen.replaceChildren('text', 'more')", true],
       ['seen.remove()', true],
       ["seen.replaceChildren(document.createElement('s'))", true],
       ["hidden.title = 'new'", false],
@@ -206,6 +207,19 @@ describe('untilNothingIsDue', () => {
     const result = await page.call(untilNothingIsDue, ['visible', 0, 60_000, { runs: true }], [fingerprintCanvas]);
     expect(result.changing).toBeUndefined();
     expect(await page.page.evaluate(() => (globalThis as { asked?: number }).asked)).toBe(6);
+  });
+
+  test('waits for further changes if the pending work is not known', async () => {
+    await page.show(
+      `<p>text</p><script>addEventListener('${stillQuestion}-due', (event) => event.stopImmediatePropagation(), true)</script>`,
+    );
+    const start = await page.call(watchChanges, []);
+    await page.page.evaluate(() => document.querySelector('p')?.append('more'));
+    const wait = ['all', 60_000, 60_000, { runs: true }] as const;
+    const { lastChange, ...result } = await page.call(untilNothingIsDue, [...wait], [fingerprintCanvas]);
+    expect(result).toEqual({ repeats: false });
+    expect(lastChange).toBeGreaterThan(start);
+    expect(await page.page.evaluate(() => performance.now())).toBeGreaterThan(start + 200);
   });
 
   test('returns at once if changes are not recorded', async () => {

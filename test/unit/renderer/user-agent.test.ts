@@ -51,7 +51,7 @@ test('brands are in the order of the Chrome version, with its GREASE brand', () 
   const brandsOf = (version: number) =>
     describeUserAgent(`Mozilla/5.0 (X11; Linux x86_64) Chrome/${version}.0.0.0 Safari/537.36`).userAgentMetadata
       ?.brands;
-  // The brands of two released versions.
+  // The brands of released versions.
   expect(brandsOf(124)).toEqual([
     { brand: 'Chromium', version: '124' },
     { brand: 'Google Chrome', version: '124' },
@@ -62,6 +62,13 @@ test('brands are in the order of the Chrome version, with its GREASE brand', () 
     { brand: 'Chromium', version: '126' },
     { brand: 'Google Chrome', version: '126' },
   ]);
+  const summaryOf = (version: number) => brandsOf(version)?.map(({ brand, version: major }) => `${brand} ${major}`);
+  expect(summaryOf(121)).toEqual(['Not A(Brand 99', 'Google Chrome 121', 'Chromium 121']);
+  expect(summaryOf(123)).toEqual(['Google Chrome 123', 'Not:A-Brand 8', 'Chromium 123']);
+  expect(summaryOf(125)).toEqual(['Google Chrome 125', 'Chromium 125', 'Not.A/Brand 24']);
+  expect(summaryOf(127)).toEqual(['Not)A;Brand 99', 'Google Chrome 127', 'Chromium 127']);
+  expect(summaryOf(128)).toEqual(['Chromium 128', 'Not;A=Brand 24', 'Google Chrome 128']);
+  expect(summaryOf(131)).toEqual(['Google Chrome 131', 'Chromium 131', 'Not_A Brand 24']);
 });
 
 test('a browser with a second product token has its own brand', () => {

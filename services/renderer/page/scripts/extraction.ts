@@ -73,8 +73,8 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   const urlOf = (element: Element) => {
     if (!isOwn(element)) return null;
     const tag = localName(element);
-    if (tag === 'a' && attributeOf(element, 'href') !== null) return publicUrl(hrefOf.a(element), followed);
-    if (tag === 'area' && attributeOf(element, 'href') !== null) return publicUrl(hrefOf.area(element), followed);
+    if (tag === 'a') return publicUrl(hrefOf.a(element), followed);
+    if (tag === 'area') return publicUrl(hrefOf.area(element), followed);
     return tag === 'img' ? publicUrl(hrefOf.img(element), web) : null;
   };
   const inMarkdown = (element: Element) =>
@@ -113,7 +113,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     for (let looked = 0; looked < maxLinkNodes && text.length < 4 * maxLinkText; looked += 1) {
       const node = nodes.nextNode();
       if (node === null) break;
-      if (isText(node)) text += dataOf(node).slice(0, 8 * maxLinkText);
+      if (isText(node)) text += dataOf(node);
       else if (localName(node) === 'img')
         text += ` ${(attributeOf(node as Element, 'alt') ?? '').slice(0, maxLinkText)} `;
     }

@@ -249,10 +249,11 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
         const columns = Math.max(table.columns, table.cells);
         push(`${' |'.repeat(columns - table.cells)}\n${linePrefix()}|${' --- |'.repeat(columns)}`);
       }
-      [isSpace, breaks] = [false, 0];
     };
   };
   const beginCell = (table: Table) => {
+    // Lines between cells and rows are not shown, also with `white-space: pre`.
+    breaks = 0;
     if (table.cells === 0) put('|');
     table.cells += 1;
     push(' ');

@@ -68,9 +68,9 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
     return null;
   };
   /** Returns the children in the rendered tree. */
-  const childrenOf = (element: Element, tag: string): Pick<Walked, 'children' | 'next'> => {
-    if (tag === 'slot' && element instanceof HTMLSlotElement) {
-      const assigned = HTMLSlotElement.prototype.assignedNodes.call(element, { flatten: true });
+  const childrenOf = (element: Element): Pick<Walked, 'children' | 'next'> => {
+    if (element instanceof HTMLSlotElement) {
+      const assigned = HTMLSlotElement.prototype.assignedNodes.call(element);
       if (assigned.length > 0) return { children: assigned, next: null };
     }
     return { children: null, next: firstChild(shadowRoot(element) ?? element) };
@@ -100,7 +100,7 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
       only: isClosed ? firstSummary(element) : null,
       ...(contentVisibility === 'hidden' || (isClosed && firstSummary(element) === null)
         ? { children: [], next: null }
-        : childrenOf(element, tag)),
+        : childrenOf(element)),
     };
   };
   const nextChild = (walked: Walked): Node | null => {

@@ -1,0 +1,29 @@
+/// <reference lib="dom" />
+import type { PageWaits } from '../../services/renderer/page/scripts/waits.ts';
+
+declare const waits: PageWaits;
+
+/**
+ * Lets the waits of a call end at once, and time pass only by their lengths: a frame takes 16 ms. A helper of calls of `ScriptPage`.
+ *
+ * @param onFrame runs in each frame, with the milliseconds since the call of this function
+ * @returns a function that returns these milliseconds
+ */
+export function useClock(onFrame: (ms: number) => void = () => undefined): () => number {
+  const frameMs = 16;
+  let passed = 0;
+  const pass = (ms: number) => {
+    passed += ms;
+    onFrame(passed);
+    return Promise.resolve();
+  };
+  // Sums of whole numbers are exact.
+  const start = Math.round(performance.now());
+  performance.now = () => start + passed;
+  Object.assign(waits, {
+    sleep: pass,
+    untilFrame: () => pass(frameMs),
+    waitForIntersectionObservers: () => pass(frameMs),
+  });
+  return () => passed;
+}
