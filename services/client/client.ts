@@ -204,9 +204,17 @@ export class Webcapture {
     }
   }
 
-  /** Returns the state of a capture, including that of a failed one. */
-  getCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
-    return dataOf(this.raw.GET('/captures/{uuid}', { params: { path: { uuid } }, signal }));
+  /**
+   * Returns the state of a capture, including that of a failed one.
+   *
+   * @param options `include`: `options` also returns the options of its request that differ from the defaults
+   */
+  getCapture(
+    uuid: string,
+    { include, signal = null }: CallOptions & { readonly include?: 'options' | undefined } = {},
+  ): Promise<Capture> {
+    const params = { path: { uuid }, query: given({ include }) };
+    return dataOf(this.raw.GET('/captures/{uuid}', { params, signal }));
   }
 
   /** Captures the page again with the same fileUrl. Resolves at once; `refresh` of the capture shows the progress. */

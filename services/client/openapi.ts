@@ -1276,7 +1276,7 @@ export interface components {
              */
             region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
             metadata: components["schemas"]["CaptureMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
             options?: {
                 [key: string]: unknown;
             };
@@ -1471,7 +1471,7 @@ export interface components {
              */
             acceptedAt: string;
             metadata: components["schemas"]["RequestMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
             options?: {
                 [key: string]: unknown;
             };
@@ -1706,7 +1706,7 @@ export interface components {
             /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
             hasDiagnostics?: boolean;
             metadata: components["schemas"]["RequestMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
             options?: {
                 [key: string]: unknown;
             };
@@ -2027,7 +2027,7 @@ export interface components {
             /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
             estimatedWaitSeconds?: number | null;
             metadata: components["schemas"]["RequestMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}. */
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
             options?: {
                 [key: string]: unknown;
             };
@@ -3623,7 +3623,10 @@ export interface operations {
     };
     getCapture: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description options: also return the options of the request that differ from the defaults. */
+                include?: "options";
+            };
             header?: never;
             path: {
                 /** @description UUID of the capture. */
@@ -3647,6 +3650,17 @@ export interface operations {
                         error: null;
                         data: components["schemas"]["Capture"];
                     };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -3712,7 +3726,10 @@ export interface operations {
     };
     deleteCapture: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description options: also return the options of the request that differ from the defaults. */
+                include?: "options";
+            };
             header?: never;
             path: {
                 /** @description UUID of the capture. */
@@ -3901,7 +3918,10 @@ export interface operations {
     };
     refreshCapture: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description options: also return the options of the request that differ from the defaults. */
+                include?: "options";
+            };
             header?: never;
             path: {
                 /** @description UUID of the capture. */

@@ -37,7 +37,7 @@ const pollMs = 3000;
 /** The page of one capture: picture, facts, report and history. */
 export function CapturePage({ uuid }: { readonly uuid: string }) {
   const [isPolling, setPolling] = useState(false);
-  const capture = useQuery(async (signal) => client().getCapture(uuid, { signal }), [uuid], {
+  const capture = useQuery(async (signal) => client().getCapture(uuid, { include: 'options', signal }), [uuid], {
     everyMs: isPolling ? pollMs : undefined,
   });
   const history = useQuery((signal) => client().getCaptureHistory(uuid, { signal }), [uuid]);

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type CaptureListQuery, captureListQuerySchema, pageSchema } from '@webcapture/shared/api/capture-list.ts';
 import { captureHistorySchema } from '@webcapture/shared/api/capture-history.ts';
+import { type CaptureQuery, captureQuerySchema } from '@webcapture/shared/api/capture-query.ts';
 import { captureStateSchema } from '@webcapture/shared/api/capture.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
@@ -19,7 +20,7 @@ import { requestOptions } from '../capture/request-options.ts';
 import { requestRefresh, type RequestRefreshDeps } from '../capture/request-refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
-import { pageQueryOf } from '../validation/input.ts';
+import { pageQueryOf, queryOf } from '../validation/input.ts';
 import {
   captureParams,
   captureRefusals,
@@ -92,7 +93,7 @@ function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, n
 
 function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
   const { authenticator, cdnUrl } = deps;
-  app.get<{ Params: { uuid: string } }>('/captures/:uuid', {
+  app.get<{ Params: { uuid: string }; Querystring: CaptureQuery }>('/captures/:uuid', {
     schema: {
       operationId: 'getCapture',
       tags: ['captures'],
@@ -101,22 +102,25 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
         'Requires the scope read. The status is queued, rendering, completed or failed; it becomes expired when the file is removed, and deleted when the capture is deleted. A failed capture is returned with 200; its error contains the reason. A capture that a client waits for is not found (404) until it has ended.',
       security: [{ apiKey: [] }],
       params: captureParams,
+      querystring: captureQuerySchema,
       response: {
         200: successAnswer('The current state of the capture.', captureStateSchema, {
           completed: example('Completed', success(resultExample)),
           rendering: example('Rendering', success(pendingExample)),
           failed: example('Failed', success(failedExample)),
         }),
-        ...failureAnswers(captureRefusals),
+        ...failureAnswers(['VALIDATION_ERROR', ...captureRefusals]),
       },
     },
     onRequest: authenticateFirst(authenticator, 'read'),
+    ...queryOf(captureQuerySchema),
     handler: async (request, reply) => {
       const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
       const view = captureView(record, { cdnUrl, now: deps.now() });
-      return sendData(reply, { ...view, options: requestOptions(record), ...(await extractedOf(record, deps)) });
+      const options = request.query.include === 'options' ? { options: requestOptions(record) } : {};
+      return sendData(reply, { ...view, ...options, ...(await extractedOf(record, deps)) });
     },
   });
 }
@@ -160,6 +164,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
         'Requires the scope capture. Removes the file and the cache entry immediately and stops refreshes. The record is kept for 90 days with the status deleted, and its tokens stay charged. A capture that is being rendered cannot be deleted until it has ended (409).',
       security: [{ apiKey: [] }],
       params: captureParams,
+      querystring: captureQuerySchema,
       response: {
         200: successAnswer('The current state of the capture.', captureStateSchema, {
           deleted: example('Deleted', success({ ...resultExample, status: 'deleted' })),
@@ -204,6 +209,7 @@ function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
         'Requires the scope capture. Captures the page again into the same fileUrl. The response is sent immediately; the status of the capture stays completed, and the object refresh shows the progress. A refresh costs as many tokens as the capture, when it completes. The file is replaced only when the refresh completes. While a refresh is in progress, another request does not start a second one.',
       security: [{ apiKey: [] }],
       params: captureParams,
+      querystring: captureQuerySchema,
       response: {
         200: successAnswer('The current state of the capture.', captureStateSchema, {
           queued: example('Refresh queued', success(refreshExample)),

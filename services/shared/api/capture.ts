@@ -141,7 +141,7 @@ const optionsSchema = Type.Optional(
     {
       additionalProperties: true,
       description:
-        'Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid}.',
+        'Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options.',
     },
   ),
 );

@@ -15,7 +15,7 @@ const source = { url: 'https://example.com/' };
 
 async function optionsOf(request: object): Promise<unknown> {
   const { uuid } = await api.captured({ ...source, ...request });
-  return (await api.call<CaptureState>('GET', `/captures/${uuid}`)).options;
+  return (await api.call<CaptureState>('GET', `/captures/${uuid}?include=options`)).options;
 }
 
 test.each<object>([
