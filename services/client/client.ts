@@ -204,17 +204,9 @@ export class Webcapture {
     }
   }
 
-  /**
-   * Returns the state of a capture, including that of a failed one.
-   *
-   * @param options `include`: `options` also returns the options of its request that differ from the defaults
-   */
-  getCapture(
-    uuid: string,
-    { include, signal = null }: CallOptions & { readonly include?: 'options' | undefined } = {},
-  ): Promise<Capture> {
-    const params = { path: { uuid }, query: given({ include }) };
-    return dataOf(this.raw.GET('/captures/{uuid}', { params, signal }));
+  /** Returns the state of a capture, including that of a failed one. */
+  getCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
+    return dataOf(this.raw.GET('/captures/{uuid}', { params: { path: { uuid } }, signal }));
   }
 
   /** Captures the page again with the same fileUrl. Resolves at once; `refresh` of the capture shows the progress. */
@@ -227,7 +219,7 @@ export class Webcapture {
     return dataOf(this.raw.DELETE('/captures/{uuid}', { params: { path: { uuid } }, signal }));
   }
 
-  /** Returns the refreshes of a capture and the deliveries of its events, newest first, at most 20 of each. */
+  /** Returns the options of the request of a capture, and its refreshes and deliveries, newest first, at most 20 of each. */
   getCaptureHistory(uuid: string, { signal = null }: CallOptions = {}): Promise<CaptureHistory> {
     return dataOf(this.raw.GET('/captures/{uuid}/history', { params: { path: { uuid } }, signal }));
   }

@@ -121,7 +121,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the refreshes and webhook deliveries of a capture
+         * Get the request options, refreshes and webhook deliveries of a capture
          * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.
          */
         get: operations["getCaptureHistory"];
@@ -981,6 +981,10 @@ export interface components {
             cause: "client" | "page" | "service";
         };
         CaptureHistory: {
+            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. */
+            options: {
+                [key: string]: unknown;
+            };
             /** @description The latest refreshes, newest first. The size is that of the file that the refresh created. */
             refreshes: components["schemas"]["PastRefresh"][];
             /** @description The latest attempts to deliver events to the webhook, newest first. */
@@ -1276,10 +1280,6 @@ export interface components {
              */
             region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
             metadata: components["schemas"]["CaptureMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
-            options?: {
-                [key: string]: unknown;
-            };
             report: components["schemas"]["CaptureReport"];
             /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
             hasDiagnostics?: boolean;
@@ -1471,10 +1471,6 @@ export interface components {
              */
             acceptedAt: string;
             metadata: components["schemas"]["RequestMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
-            options?: {
-                [key: string]: unknown;
-            };
         };
         Delivery: {
             /** @description UUID of the capture; null for a test event. */
@@ -1706,10 +1702,6 @@ export interface components {
             /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
             hasDiagnostics?: boolean;
             metadata: components["schemas"]["RequestMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
-            options?: {
-                [key: string]: unknown;
-            };
             webhook?: components["schemas"]["CaptureWebhook"];
         };
         Failure: {
@@ -2027,10 +2019,6 @@ export interface components {
             /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
             estimatedWaitSeconds?: number | null;
             metadata: components["schemas"]["RequestMetadata"];
-            /** @description Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options. */
-            options?: {
-                [key: string]: unknown;
-            };
             webhook?: components["schemas"]["CaptureWebhook"];
         };
         /**
@@ -3623,10 +3611,7 @@ export interface operations {
     };
     getCapture: {
         parameters: {
-            query?: {
-                /** @description options: also return the options of the request that differ from the defaults. */
-                include?: "options";
-            };
+            query?: never;
             header?: never;
             path: {
                 /** @description UUID of the capture. */
@@ -3650,17 +3635,6 @@ export interface operations {
                         error: null;
                         data: components["schemas"]["Capture"];
                     };
-                };
-            };
-            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
-            400: {
-                headers: {
-                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -3726,10 +3700,7 @@ export interface operations {
     };
     deleteCapture: {
         parameters: {
-            query?: {
-                /** @description options: also return the options of the request that differ from the defaults. */
-                include?: "options";
-            };
+            query?: never;
             header?: never;
             path: {
                 /** @description UUID of the capture. */
@@ -3918,10 +3889,7 @@ export interface operations {
     };
     refreshCapture: {
         parameters: {
-            query?: {
-                /** @description options: also return the options of the request that differ from the defaults. */
-                include?: "options";
-            };
+            query?: never;
             header?: never;
             path: {
                 /** @description UUID of the capture. */

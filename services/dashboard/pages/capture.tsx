@@ -37,7 +37,7 @@ const pollMs = 3000;
 /** The page of one capture: picture, facts, report and history. */
 export function CapturePage({ uuid }: { readonly uuid: string }) {
   const [isPolling, setPolling] = useState(false);
-  const capture = useQuery(async (signal) => client().getCapture(uuid, { include: 'options', signal }), [uuid], {
+  const capture = useQuery(async (signal) => client().getCapture(uuid, { signal }), [uuid], {
     everyMs: isPolling ? pollMs : undefined,
   });
   const history = useQuery((signal) => client().getCaptureHistory(uuid, { signal }), [uuid]);
@@ -65,7 +65,12 @@ export function CapturePage({ uuid }: { readonly uuid: string }) {
         <>
           <LiveMark state={state} />
           {capture.data !== undefined && (
-            <Actions capture={capture.data} isPictureLoading={hasPicture && pictures.isLoading} onChanged={reload} />
+            <Actions
+              capture={capture.data}
+              options={history.data?.options}
+              isPictureLoading={hasPicture && pictures.isLoading}
+              onChanged={reload}
+            />
           )}
         </>
       }
@@ -96,10 +101,13 @@ function isPending(capture: Capture): boolean {
 
 function Actions({
   capture,
+  options,
   isPictureLoading,
   onChanged,
 }: {
   readonly capture: Capture;
+  /** Options of its request; undefined until they are loaded. */
+  readonly options: CaptureHistory['options'] | undefined;
   /** A refresh waits until the picture that it replaces is loaded. */
   readonly isPictureLoading: boolean;
   readonly onChanged: () => void;
@@ -137,8 +145,8 @@ function Actions({
           Open file
         </a>
       )}
-      {hasScope('capture') && (
-        <a class="button" href={linkToPlayground(requestOf(capture))}>
+      {hasScope('capture') && options !== undefined && (
+        <a class="button" href={linkToPlayground(requestOf(capture, options))}>
           Open in playground
         </a>
       )}
@@ -163,7 +171,7 @@ function Actions({
 }
 
 /** Returns the request of a capture without its secrets. The service does not return supplied HTML. */
-function requestOf({ metadata: { url }, options }: Capture): Readonly<Record<string, unknown>> {
+function requestOf({ metadata: { url } }: Capture, options: object): Readonly<Record<string, unknown>> {
   return { ...(url === 'about:blank' ? { html: '' } : { url }), ...options };
 }
 
@@ -192,7 +200,7 @@ function Details({
               <Facts capture={capture} />
             </div>
           </Card>
-          <RequestOptions options={capture.options ?? {}} />
+          <RequestOptions options={history.data?.options ?? {}} />
         </div>
       </div>
       {before !== undefined && current !== undefined && capture.status === 'completed' && (

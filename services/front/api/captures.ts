@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type CaptureListQuery, captureListQuerySchema, pageSchema } from '@webcapture/shared/api/capture-list.ts';
 import { captureHistorySchema } from '@webcapture/shared/api/capture-history.ts';
-import { type CaptureQuery, captureQuerySchema } from '@webcapture/shared/api/capture-query.ts';
 import { captureStateSchema } from '@webcapture/shared/api/capture.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
@@ -20,7 +19,7 @@ import { requestOptions } from '../capture/request-options.ts';
 import { requestRefresh, type RequestRefreshDeps } from '../capture/request-refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
-import { pageQueryOf, queryOf } from '../validation/input.ts';
+import { pageQueryOf } from '../validation/input.ts';
 import {
   captureParams,
   captureRefusals,
@@ -93,7 +92,7 @@ function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, n
 
 function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
   const { authenticator, cdnUrl } = deps;
-  app.get<{ Params: { uuid: string }; Querystring: CaptureQuery }>('/captures/:uuid', {
+  app.get<{ Params: { uuid: string } }>('/captures/:uuid', {
     schema: {
       operationId: 'getCapture',
       tags: ['captures'],
@@ -102,36 +101,33 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
         'Requires the scope read. The status is queued, rendering, completed or failed; it becomes expired when the file is removed, and deleted when the capture is deleted. A failed capture is returned with 200; its error contains the reason. A capture that a client waits for is not found (404) until it has ended.',
       security: [{ apiKey: [] }],
       params: captureParams,
-      querystring: captureQuerySchema,
       response: {
         200: successAnswer('The current state of the capture.', captureStateSchema, {
           completed: example('Completed', success(resultExample)),
           rendering: example('Rendering', success(pendingExample)),
           failed: example('Failed', success(failedExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', ...captureRefusals]),
+        ...failureAnswers(captureRefusals),
       },
     },
     onRequest: authenticateFirst(authenticator, 'read'),
-    ...queryOf(captureQuerySchema),
     handler: async (request, reply) => {
       const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
       const view = captureView(record, { cdnUrl, now: deps.now() });
-      const options = request.query.include === 'options' ? { options: requestOptions(record) } : {};
-      return sendData(reply, { ...view, ...options, ...(await extractedOf(record, deps)) });
+      return sendData(reply, { ...view, ...(await extractedOf(record, deps)) });
     },
   });
 }
 
-/** The history of a capture: its refreshes and webhook deliveries. */
+/** The history of a capture: the options of its request, its refreshes and webhook deliveries. */
 function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
   app.get<{ Params: { uuid: string } }>('/captures/:uuid/history', {
     schema: {
       operationId: 'getCaptureHistory',
       tags: ['captures'],
-      summary: 'Get the refreshes and webhook deliveries of a capture',
+      summary: 'Get the request options, refreshes and webhook deliveries of a capture',
       description: 'Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.',
       security: [{ apiKey: [] }],
       params: captureParams,
@@ -147,7 +143,7 @@ function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
       const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
-      return sendData(reply, historyView(record));
+      return sendData(reply, { options: requestOptions(record), ...historyView(record) });
     },
   });
 }
@@ -164,7 +160,6 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
         'Requires the scope capture. Removes the file and the cache entry immediately and stops refreshes. The record is kept for 90 days with the status deleted, and its tokens stay charged. A capture that is being rendered cannot be deleted until it has ended (409).',
       security: [{ apiKey: [] }],
       params: captureParams,
-      querystring: captureQuerySchema,
       response: {
         200: successAnswer('The current state of the capture.', captureStateSchema, {
           deleted: example('Deleted', success({ ...resultExample, status: 'deleted' })),
@@ -209,7 +204,6 @@ function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
         'Requires the scope capture. Captures the page again into the same fileUrl. The response is sent immediately; the status of the capture stays completed, and the object refresh shows the progress. A refresh costs as many tokens as the capture, when it completes. The file is replaced only when the refresh completes. While a refresh is in progress, another request does not start a second one.',
       security: [{ apiKey: [] }],
       params: captureParams,
-      querystring: captureQuerySchema,
       response: {
         200: successAnswer('The current state of the capture.', captureStateSchema, {
           queued: example('Refresh queued', success(refreshExample)),

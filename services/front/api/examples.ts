@@ -349,6 +349,7 @@ export const redeliveryExample: WebhookView = {
 };
 
 export const historyExample: CaptureHistory = {
+  options: { isFullPage: true, persistence: { enabled: true, refreshInterval: 86_400 } },
   refreshes: [
     {
       number: 1,

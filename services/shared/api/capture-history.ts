@@ -23,6 +23,14 @@ const pastRefreshSchema = Type.Object({
 
 /** The `data` of GET /captures/{uuid}/history. */
 export const captureHistorySchema = Type.Object({
+  options: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description:
+        'Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown.',
+    },
+  ),
   refreshes: Type.Array(pastRefreshSchema, {
     maxItems: 20,
     description: 'The latest refreshes, newest first. The size is that of the file that the refresh created.',

@@ -135,17 +135,6 @@ export type SecretsView = Static<typeof secretsSchema>;
 export type RefreshView = Static<typeof refreshSchema>;
 export type WebhookView = Static<typeof webhookViewSchema>;
 
-const optionsSchema = Type.Optional(
-  Type.Object(
-    {},
-    {
-      additionalProperties: true,
-      description:
-        'Options of the request that differ from the defaults, as in POST /capture. Secrets and pdf.attachments are not shown. Only in the responses of GET /captures/{uuid} with include=options.',
-    },
-  ),
-);
-
 /** States of a capture. */
 export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
 export type CaptureStatus = (typeof captureStatuses)[number];
@@ -197,7 +186,6 @@ export const captureResultSchema = Type.Object({
     secrets: Type.Optional(secretsSchema),
     expiresAt: Type.String({ format: 'date-time', description: 'Time at which the file expires.' }),
   }),
-  options: optionsSchema,
   report: reportSchema,
   hasDiagnostics: hasDiagnosticsSchema,
   extracted: Type.Optional(
@@ -242,7 +230,6 @@ export const pendingCaptureSchema = Type.Object(
       }),
     ),
     metadata: askedSchema,
-    options: optionsSchema,
     webhook: Type.Optional(webhookViewSchema),
   },
   { title: 'PendingCapture' },
@@ -264,7 +251,6 @@ const failedCaptureSchema = Type.Object(
     error: errorSchema,
     hasDiagnostics: hasDiagnosticsSchema,
     metadata: askedSchema,
-    options: optionsSchema,
     webhook: Type.Optional(webhookViewSchema),
   },
   { title: 'FailedCapture' },
@@ -283,7 +269,6 @@ const deletedCaptureSchema = Type.Object(
     region: enumOf(regions),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     metadata: askedSchema,
-    options: optionsSchema,
   },
   { title: 'DeletedCapture' },
 );

@@ -39,8 +39,8 @@ const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSize
 const shortened = (text: string) =>
   text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
-/** Returns the history of a capture for the account holder. */
-export function historyView(record: CaptureRecord): CaptureHistory {
+/** Returns the refreshes and deliveries of a capture for the account holder. */
+export function historyView(record: CaptureRecord): Omit<CaptureHistory, 'options'> {
   const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook } = record;
   const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({
     number,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CaptureState } from '@webcapture/shared/api/capture.ts';
+import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
 import type { Api } from '../../harness/api.ts';
 import { apiOf, startTestFront, type TestFront } from './test-front.ts';
 
@@ -15,7 +15,7 @@ const source = { url: 'https://example.com/' };
 
 async function optionsOf(request: object): Promise<unknown> {
   const { uuid } = await api.captured({ ...source, ...request });
-  return (await api.call<CaptureState>('GET', `/captures/${uuid}?include=options`)).options;
+  return (await api.call<CaptureHistory>('GET', `/captures/${uuid}/history`)).options;
 }
 
 test.each<object>([
