@@ -117,7 +117,7 @@ test('a thumbnail is a picture, or null if the capture has none', async () => {
 
 test('usage, refreshes and deliveries can be read', async () => {
   const { uuid } = await client.capture(page);
-  expect(await client.getCaptureHistory(uuid)).toEqual({ refreshes: [], deliveries: [] });
+  expect(await client.getCaptureHistory(uuid)).toMatchObject({ options: {}, refreshes: [], deliveries: [] });
   const { days } = await client.getUsageHistory({ days: 7 });
   expect(days).toHaveLength(7);
   expect(await client.listWebhookDeliveries({ limit: 1 })).toEqual([]);
