@@ -47,31 +47,20 @@ async function postpack(): Promise<void> {
   await rm(license, { force: true });
 }
 
+/**
+ * Fields that the published package.json has in common with that of the sources. npm compares `repository` with the repository that signs
+ * the provenance.
+ */
+const commonFields = ['name', 'version', 'description', 'license', 'repository', 'type', 'engines', 'dependencies'];
+
 /** Returns the published package.json. */
 function published(text: string): object {
-  const {
-    name,
-    version,
-    description,
-    license: licenseName,
-    repository,
-    type,
-    engines,
-    dependencies,
-  } = JSON.parse(text) as Record<string, unknown>;
+  const sources = JSON.parse(text) as Readonly<Record<string, unknown>>;
   return {
-    name,
-    version,
-    description,
-    license: licenseName,
-    // npm compares it with the repository that signs the provenance.
-    repository,
-    type,
-    engines,
+    ...Object.fromEntries(commonFields.map((name) => [name, sources[name]])),
     sideEffects: false,
     files: ['dist'],
     exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
-    dependencies,
   };
 }
 

@@ -12,7 +12,7 @@ export function Loading({ label }: { readonly label: string }) {
   );
 }
 
-/** Stands for content that is loading for the first time. Screen readers announce the label. */
+/** Shows placeholder lines while content loads for the first time. Screen readers announce the label. */
 export function Skeleton({ label }: { readonly label: string }) {
   return (
     <div class="skeleton is-loading" role="status">
@@ -33,7 +33,10 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** Shows an error of the API. A missing permission cannot be solved by a retry. `onRetry` adds a button, `retryAt` (Unix milliseconds) shows the time until the automatic retry. */
+/**
+ * Shows an error of the API. `onRetry` adds a button, and `retryAt` (Unix milliseconds) shows the time until the automatic retry. An error
+ * about a missing permission has neither, because a retry cannot succeed.
+ */
 export function ErrorState({
   error,
   onRetry,

@@ -237,7 +237,7 @@ export async function openOwnSession(page: Page): Promise<OwnSession> {
 }
 
 /**
- * Stops the scripts and the loading of a page for good. These are among the few commands that reach a page whose main thread is busy.
+ * Stops the scripts and the loading of a page permanently. These are among the few commands that reach a page whose main thread is busy.
  */
 export async function stopActivity(cdp: PageSession): Promise<void> {
   await Promise.all([

@@ -25,7 +25,7 @@ type Complete = (words: readonly string[]) => Promise<string>;
 
 const completeInBash: Complete = async (words) => {
   const script = `source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _webcapture; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  // bash takes = for a word of its own.
+  // bash treats = as a separate word.
   const split = words.flatMap((word) => (word === '' ? [''] : word.split(/(=)/).filter((part) => part !== '')));
   return (await run('bash', ['-c', script, 'bash', ...split], { cwd: folder })).stdout;
 };

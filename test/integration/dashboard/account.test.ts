@@ -147,7 +147,7 @@ describe('forms and messages', () => {
 
   test('messages end when the user leaves their page', async () => {
     const page = await open('/webhooks');
-    // Without https, the browser has no clipboard. The message of an error has no end of its own.
+    // Without https, the browser has no clipboard. The message of an error does not disappear by itself.
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByRole('button', { name: 'Copy secret' }).click();
