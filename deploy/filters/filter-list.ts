@@ -1,4 +1,4 @@
-import type { ListKind } from '../../services/renderer/blocking/filter-set.ts';
+import { listKinds, type ListKind } from '../../services/renderer/blocking/filter-set.ts';
 
 /** One filter list as published. */
 export interface FilterList {
@@ -17,7 +17,9 @@ export interface ListCollection {
  * name part of `ads`.
  */
 export function kindsOf(name: string): readonly ListKind[] {
-  if (/unbreak|allow|exception/i.test(name)) return ['ads', 'trackers', 'cookies'];
+  if (/unbreak|allow|exception/i.test(name)) return listKinds;
+  if (/newsletter/i.test(name)) return ['newsletters'];
+  if (/chat/i.test(name)) return ['chats'];
   if (/cookie|consent|annoyance/i.test(name)) return ['cookies'];
   if (/privacy|track|analytics/i.test(name)) return ['trackers'];
   return ['ads'];

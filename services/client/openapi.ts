@@ -959,13 +959,23 @@ export interface components {
              * @default false
              */
             cookieBanners?: boolean;
+            /**
+             * @description Block chat widgets.
+             * @default false
+             */
+            chats?: boolean;
+            /**
+             * @description Block or hide overlays that ask for an email address.
+             * @default false
+             */
+            newsletters?: boolean;
         };
         BlockedRequest: {
             /** @description URL without credentials and secrets. */
             url: string;
             /** @description Type of the resource. */
             type: string;
-            /** @description ads, trackers, cookieBanners or media: the option of block. egressPolicy: the policy of the operator. */
+            /** @description ads, trackers, cookieBanners, chats, newsletters or media: the option of block. egressPolicy: the policy of the operator. */
             rule: string;
             filter: string | null;
         };
@@ -2476,6 +2486,10 @@ export interface operations {
                 "block.media"?: boolean;
                 /** @description Dismiss or hide cookie banners. */
                 "block.cookieBanners"?: boolean;
+                /** @description Block chat widgets. */
+                "block.chats"?: boolean;
+                /** @description Block or hide overlays that ask for an email address. */
+                "block.newsletters"?: boolean;
                 /** @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage. */
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */
@@ -2985,6 +2999,10 @@ export interface operations {
                 "block.media"?: boolean;
                 /** @description Dismiss or hide cookie banners. */
                 "block.cookieBanners"?: boolean;
+                /** @description Block chat widgets. */
+                "block.chats"?: boolean;
+                /** @description Block or hide overlays that ask for an email address. */
+                "block.newsletters"?: boolean;
                 /** @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage. */
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */

@@ -1,11 +1,10 @@
 import { expect } from 'vitest';
-import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { html, listedHosts, type Handler } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
-const none = { ads: false, trackers: false, media: false, cookieBanners: false };
 const only = (...kinds: (keyof RenderOptions['block'])[]) => ({
-  ...none,
+  ...blockNothing,
   ...Object.fromEntries(kinds.map((kind) => [kind, true])),
 });
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { html, type Handler } from '../harness/engine.ts';
 import { consentDialogs } from './consent-dialogs.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
@@ -19,7 +20,7 @@ const pageWith = (
 <body style="margin:0;overflow:hidden"><h1 style="margin:0;height:100px">A page about something else than that</h1>${rowsOf(20)}
 <div data-consent>${filled(dialog)}</div></body></html>`;
 
-const block = { ads: false, trackers: false, media: false, cookieBanners: true };
+const block = { ...blockNothing, cookieBanners: true };
 const host = 'www.site.test';
 
 /** The whole page is visible: it can scroll, and nothing dims or covers it. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { html, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { redirect } from './answers.ts';
 import { corpusEngine } from './corpus.ts';
@@ -53,7 +54,7 @@ const capture = (url: string, secrets: CaptureSecrets, options: ShotOptions = {}
   engine.render(url, { format: 'png', ...options }, { secrets });
 
 /** Blocking also pauses requests, and another language changes their headers. */
-const others = { block: { ads: true, trackers: false, media: false, cookieBanners: false }, locale: 'de-DE' };
+const others = { block: { ...blockNothing, ads: true }, locale: 'de-DE' };
 const browsers: readonly ShotOptions[] = [{ antiBot: false }, { antiBot: true, ...others }];
 
 describe.each(browsers)('headers, with antiBot $antiBot', (options) => {

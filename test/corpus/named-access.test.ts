@@ -1,5 +1,6 @@
 // @module-tag long
 import { beforeAll, describe, expect, test } from 'vitest';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { html, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { Picture } from '../harness/picture.ts';
@@ -119,7 +120,7 @@ describe(
           extract: ['text', 'markdown', 'links', 'metadata'],
         },
       ],
-      ['cookie banners', withBanner, { block: { ads: true, trackers: false, media: false, cookieBanners: true } }],
+      ['cookie banners', withBanner, { block: { ...blockNothing, ads: true, cookieBanners: true } }],
       ['selector', page, { selector: '.part', elementPadding: 10 }],
       ['full page', page, { isFullPage: true, hide: ['.hidden'], remove: ['.gone'] }],
       ['full page in a form that scrolls', inScroller, { isFullPage: true }],

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { IncomingHttpHeaders } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { html, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { describeUserAgent } from '../../services/renderer/page/user-agent.ts';
 import { corpusEngine } from './corpus.ts';
@@ -118,7 +119,7 @@ describe.each([false, true])('a visitor from elsewhere, with antiBot %s,', (anti
   beforeAll(async () => {
     const geolocation = { latitude: 35.68, longitude: 139.76, accuracy: 25 };
     // Blocking also affects frames and workers.
-    const block = { ads: antiBot, trackers: false, media: false, cookieBanners: false };
+    const block = { ...blockNothing, ads: antiBot };
     seen = await visited({ antiBot, block, locale: 'de-DE', timezone: 'Asia/Tokyo', geolocation, userAgent: windows });
   });
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { type FuzzResponse, type Send, type Target, target } from './fuzz.ts';
 import { altered, changed, headerText, json, repeated, text, url } from './values.ts';
 
@@ -56,7 +57,7 @@ const whole = {
   webhook: { url: 'https://example.com/hook' },
   region: 'auto',
   antiBot: false,
-  block: { ads: true, trackers: true, media: false, cookieBanners: true },
+  block: { ...blockNothing, ads: true, trackers: true, cookieBanners: true },
   pdf: {
     paper: 'A4',
     landscape: false,

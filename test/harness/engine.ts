@@ -55,8 +55,12 @@ function renderOptions({ viewport, pdf, ...options }: ShotOptions = {}): RenderO
 
 const systemLookup = createSystemLookup();
 
-/** Hosts that every filter list contains: one for advertising, one for tracking. */
-export const listedHosts = { ads: 'pagead.doubleclick.net', tracker: 'static.chartbeat.com' } as const;
+/** Hosts of the filter lists: one for advertising, one for tracking, and one of a chat widget. */
+export const listedHosts = {
+  ads: 'pagead.doubleclick.net',
+  tracker: 'static.chartbeat.com',
+  chat: 'static.olark.com',
+} as const;
 const listed: readonly string[] = Object.values(listedHosts);
 
 /**

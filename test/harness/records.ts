@@ -1,7 +1,7 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
-import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { NewFile } from '@webcapture/shared/files/file-store.ts';
 
@@ -17,7 +17,7 @@ export const defaultOptions: RenderOptions = {
   imageTimeout: 3000,
   delay: 0,
   antiBot: false,
-  block: { ads: false, trackers: false, media: false, cookieBanners: false },
+  block: blockNothing,
   pdf: {
     paper: 'A4',
     landscape: false,

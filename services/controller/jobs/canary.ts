@@ -1,5 +1,5 @@
 import { systemAccount } from '@webcapture/shared/api/account.ts';
-import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
@@ -259,7 +259,7 @@ const options: RenderOptions = {
   imageTimeout: 0,
   delay: 0,
   antiBot: false,
-  block: { ads: false, trackers: false, media: false, cookieBanners: false },
+  block: blockNothing,
   pdf: {
     paper: 'A4',
     landscape: false,

@@ -5,6 +5,7 @@ import type { Page } from 'playwright';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { Blocker } from './blocker.ts';
 import { ConsentWatch } from './consent.ts';
+import { listOptionsOf } from './filter-set.ts';
 import { collapseFrames, hideLeftovers } from './hiding.ts';
 import { RequestGuard } from './requests.ts';
 import { unlockScrolling } from './scripts/hiding.ts';
@@ -32,7 +33,7 @@ export class BlockingSession {
   readonly #targets: TargetTree;
   /** Number of the document whose dialogs have been awaited. */
   #awaitedDocument = 0;
-  #bannerSeen = false;
+  #overlaySeen = false;
 
   private constructor(page: Page, block: RenderOptions['block'], blocker: Blocker) {
     const guard = new RequestGuard(block, blocker, () => page.url());
@@ -83,22 +84,21 @@ export class BlockingSession {
   async hideBlockedLeftovers(deadline: number): Promise<void> {
     const end = performance.now() + (deadline - Date.now());
     try {
-      if (await this.#awaitConsent(end)) this.#bannerSeen = true;
+      if (await this.#awaitConsent(end)) this.#overlaySeen = true;
       const hidingEnd = Math.min(end, performance.now() + maxHidingMs);
       const left = () => Math.max(1, hidingEnd - performance.now());
       const { targets } = this.#targets;
       const blockedFrames = this.#guard.remains.frames;
       const collapsed = collapseFrames(blockedFrames, targets, left());
-      const { ads, trackers, cookieBanners } = this.#block;
-      if (!ads && !trackers && !cookieBanners) return await collapsed;
+      if (listOptionsOf(this.#block).length === 0) return await collapsed;
       const frames = (await listFrames(targets, left())).filter(({ frameId }) => !blockedFrames.includes(frameId));
       const [removed] = await Promise.all([
         Promise.all(frames.slice(0, maxFrames).map((frame) => this.#hideInFrame(frame, hidingEnd))),
         collapsed,
       ]);
-      if (removed.some((count) => count > 0)) this.#bannerSeen = true;
+      if (removed.some((count) => count > 0)) this.#overlaySeen = true;
       const [page] = frames;
-      if (page !== undefined && this.#bannerSeen) await callInFrame(page, unlockScrolling, [], left());
+      if (page !== undefined && this.#overlaySeen) await callInFrame(page, unlockScrolling, [], left());
     } catch (error) {
       this.#blocker.log.debug({ err: error }, 'hiding leftovers of blocked content failed');
     }

@@ -1,9 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import { ENGINE_VERSION, FiltersEngine, parseFilters } from '@ghostery/adblocker';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 
-/** The engines of a filter set, one for each blocking option of a capture. */
-export const listKinds = ['ads', 'trackers', 'cookies'] as const;
-export type ListKind = (typeof listKinds)[number];
+type BlockOption = keyof RenderOptions['block'];
+
+/** The list of each option of `block`, in the order in which requests are matched. `media` has no list. */
+export const listOf = {
+  ads: 'ads',
+  trackers: 'trackers',
+  cookieBanners: 'cookies',
+  chats: 'chats',
+  newsletters: 'newsletters',
+} as const satisfies Record<Exclude<BlockOption, 'media'>, string>;
+export type ListOption = keyof typeof listOf;
+export type ListKind = (typeof listOf)[ListOption];
+export const listKinds: readonly ListKind[] = Object.values(listOf);
+
+/** Returns the options with a list that are on. */
+export function listOptionsOf(block: RenderOptions['block']): readonly ListOption[] {
+  return (Object.keys(listOf) as ListOption[]).filter((option) => block[option] === true);
+}
 
 /** Version of the serialized form. An engine cannot read the form of another version. */
 export const engineVersion: number = ENGINE_VERSION;

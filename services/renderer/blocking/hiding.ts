@@ -2,8 +2,8 @@ import { Request, type FiltersEngine } from '@ghostery/adblocker';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from './blocker.ts';
-import type { ListKind } from './filter-set.ts';
-import { applyHiding, collectFeatures, hideBanners, type PageFeatures } from './scripts/hiding.ts';
+import { listOf, listOptionsOf } from './filter-set.ts';
+import { applyHiding, collectFeatures, hideOverlays, type PageFeatures } from './scripts/hiding.ts';
 import type { Target } from '../browser/target-tree.ts';
 import { callInFrame, type Frame } from './frames.ts';
 
@@ -11,9 +11,9 @@ import { callInFrame, type Frame } from './frames.ts';
 const scriptTimeoutMs = 1500;
 
 /**
- * Hides in one frame the elements that the lists hide, the boxes of blocked images and, for cookieBanners, elements
- * that look like a consent banner. Resolves to the number of hidden consent banners. Rejects if the frame no longer
- * exists or is too busy.
+ * Hides in one frame the elements that the lists hide, the boxes of blocked images and, for cookieBanners and newsletters,
+ * elements that look like a consent banner or ask for an email address. Resolves to the number of hidden overlays, which may
+ * have locked scrolling. Rejects if the frame no longer exists or is too busy.
  */
 export async function hideLeftovers(
   frame: Frame,
@@ -31,20 +31,18 @@ export async function hideLeftovers(
 
   const features = await callInFrame(frame, collectFeatures, [], left());
   const styles: Record<string, string> = {};
-  const add = (kind: ListKind) => {
-    const text = cosmeticStyles(engines[kind], features);
-    if (text !== '') styles[kind] = text;
-  };
-  if (block.ads) add('ads');
-  if (block.trackers) add('trackers');
+  for (const option of listOptionsOf(block)) {
+    const text = cosmeticStyles(engines[listOf[option]], features);
+    if (text !== '') styles[option] = text;
+  }
   if (block.cookieBanners) {
-    add('cookies');
     styles['dialogs'] = features.dialogs.map((selector) => `${selector} {display: none !important}`).join('\n');
   }
   const removed = await callInFrame(frame, applyHiding, [styles, options.images], left());
-  if (!block.cookieBanners) return 0;
-  const banners = await callInFrame(frame, hideBanners, [], left());
-  return banners + (removed['cookies'] ?? 0) + (removed['dialogs'] ?? 0);
+  const { cookieBanners, newsletters = false } = block;
+  if (!cookieBanners && !newsletters) return 0;
+  const listed = ['cookieBanners', 'dialogs', 'newsletters'].reduce((sum, name) => sum + (removed[name] ?? 0), 0);
+  return callInFrame(frame, hideOverlays, [{ cookieBanners, newsletters }, listed], left());
 }
 
 /** Returns the style sheet that hides the elements of a filter list in a document with these features. */

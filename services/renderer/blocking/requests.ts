@@ -2,7 +2,7 @@ import { Request, type FiltersEngine, type RequestType } from '@ghostery/adblock
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { Blocker } from './blocker.ts';
-import type { ListKind } from './filter-set.ts';
+import { listOf, listOptionsOf, type ListKind } from './filter-set.ts';
 import type { Target, TargetEvents } from '../browser/target-tree.ts';
 
 type PausedRequest = TargetEvents['Fetch.requestPaused'];
@@ -73,12 +73,11 @@ export class RequestGuard {
   }
 
   #patterns() {
-    const { ads, trackers, cookieBanners, media } = this.#block;
     const requests =
-      ads || trackers || cookieBanners
+      listOptionsOf(this.#block).length > 0
         ? [{ urlPattern: '*' }]
         : (['Media', 'XHR', 'Fetch', 'Other', 'Document'] as const).map((resourceType) => ({ resourceType }));
-    if (!media) return requests;
+    if (!this.#block.media) return requests;
     // Only the response of a script's request shows whether it is a part of a video.
     const answers = (['XHR', 'Fetch'] as const).map((resourceType) => ({
       resourceType,
@@ -177,16 +176,11 @@ export function judgeRequest(
     if (request.resourceType === 'Media') return 'media';
     if (mediaCarriers.has(request.resourceType) && isMediaUrl(request.url)) return 'media';
   }
-  if (!block.ads && !block.trackers && !block.cookieBanners) return null;
+  const options = listOptionsOf(block);
+  if (options.length === 0) return null;
   const details = detailsOf(request);
-  if (block.ads && engines.ads.match(details).match) return 'ads';
-  if (block.trackers && engines.trackers.match(details).match) return 'trackers';
-  if (block.cookieBanners && engines.cookies.match(details).match) return 'cookieBanners';
-  return null;
+  return options.find((option) => engines[listOf[option]].match(details).match) ?? null;
 }
-
-/** Names of the engines of the options with filters. */
-const listOf = { ads: 'ads', trackers: 'trackers', cookieBanners: 'cookies' } as const;
 
 const detailsOf = ({ url, documentUrl, resourceType }: PageRequest) =>
   Request.fromRawDetails({ url, sourceUrl: documentUrl, type: typeOf[resourceType] ?? 'other' });

@@ -84,8 +84,8 @@ export async function growToWholePage(open: OpenPage, options: RenderOptions): P
       limitOf(measurePage),
       [cssMayUse, everyElement, ...scrollerHelpers],
     ),
-    // If cookie banners are blocked, ignore the scroll lock that a banner sets.
-    options.block.cookieBanners ? false : call(isLocked, [unlockTimeoutMs]),
+    // If overlays are blocked, ignore the scroll lock that one of them sets.
+    options.block.cookieBanners || options.block.newsletters === true ? false : call(isLocked, [unlockTimeoutMs]),
   ]);
   if (locked && hidden === null) {
     return { height: first.viewHeight, left: 0, truncated: false, strategy: 'single', isLocked: true };

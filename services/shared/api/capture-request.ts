@@ -34,9 +34,21 @@ const blockSchema = Type.Object(
     trackers: Type.Boolean({ default: false, description: 'Block trackers.' }),
     media: Type.Boolean({ default: false, description: 'Block audio and video.' }),
     cookieBanners: Type.Boolean({ default: false, description: 'Dismiss or hide cookie banners.' }),
+    chats: Type.Optional(Type.Boolean({ default: false, description: 'Block chat widgets.' })),
+    newsletters: Type.Optional(
+      Type.Boolean({ default: false, description: 'Block or hide overlays that ask for an email address.' }),
+    ),
   },
   { additionalProperties: false, default: {}, description: 'Content to block.' },
 );
+
+/** The value of `block` in a request without it. */
+export const blockNothing: Static<typeof blockSchema> = {
+  ads: false,
+  trackers: false,
+  media: false,
+  cookieBanners: false,
+};
 
 /** Options that affect the pixels and are absent from jobs if they have their default. */
 const addedOptions = { ...pageOptions, ...visitorOptions } as const;

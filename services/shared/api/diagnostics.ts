@@ -57,7 +57,9 @@ const requestSchema = Type.Object({
 const blockedSchema = Type.Object({
   url: url('URL without credentials and secrets.'),
   type: name('Type of the resource.'),
-  rule: name('ads, trackers, cookieBanners or media: the option of block. egressPolicy: the policy of the operator.'),
+  rule: name(
+    'ads, trackers, cookieBanners, chats, newsletters or media: the option of block. egressPolicy: the policy of the operator.',
+  ),
   filter: orNull(text('Filter of the list that matched.')),
 });
 

@@ -1,6 +1,7 @@
 // @module-tag long
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
 import { timeOf } from '../../harness/time-of.ts';
@@ -124,7 +125,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
   it('do not delay the screenshot of an unresponsive page', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
-    const block = { ads: false, trackers: false, media: false, cookieBanners: true };
+    const block = { ...blockNothing, cookieBanners: true };
     const session = await BlockingSession.start(page, block, blocker);
     await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
     // Without the deadline this call would never return.

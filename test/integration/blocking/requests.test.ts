@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
 import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
@@ -133,7 +134,7 @@ describe.each([
     const [advert, own] = [site.url(`${ads}/ad.png`), site.url('www.site.test/own.png')];
     const body = `<!doctype html><img src="${advert}"><img src="${own}">`;
     await page.route('http://supplied.invalid/**', (route) => route.fulfill({ body, contentType: 'text/html' }));
-    const block = { ads: true, trackers: false, media: false, cookieBanners: false };
+    const block = { ...blockNothing, ads: true };
     const session = await BlockingSession.start(page, block, blocker);
     await page.goto('http://supplied.invalid/');
     await expect.poll(() => failures.size).toBe(2);

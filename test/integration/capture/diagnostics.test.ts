@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { parseDiagnostics } from '@webcapture/shared/files/read-diagnostics.ts';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { diagnosticsOf } from '../../../services/renderer/diagnostics/trace.ts';
 import { html, listedHosts, sharedEngine, type ShotOptions, TestSite } from '../../harness/engine.ts';
 
@@ -216,7 +217,7 @@ test('on request, a completed capture has diagnostics without secrets, with bloc
   const request = { secrets };
   const { diagnostics: stored } = await engine.render(
     site.url('/telling'),
-    { diagnostics: true, block: { ads: true, trackers: false, media: false, cookieBanners: false } },
+    { diagnostics: true, block: { ...blockNothing, ads: true } },
     request,
   );
   const { error, console, requests, blocked, picture, requestCount } = stored?.diagnostics ?? {};

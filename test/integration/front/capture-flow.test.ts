@@ -6,6 +6,7 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { addDurables } from '../../../services/controller/streams.ts';
 import { completedBy } from '../../harness/settling.ts';
 import { until } from '../../harness/until.ts';
@@ -85,7 +86,7 @@ describe('a capture that completes', () => {
         imageTimeout: 3000,
         delay: 7,
         antiBot: true,
-        block: { ads: true, trackers: false, media: false, cookieBanners: false },
+        block: { ...blockNothing, ads: true },
         pdf: { paper: 'A4', margin: { top: 10, right: 10, bottom: 10, left: 10 } },
       },
     });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { compileFilters } from '../../../deploy/filters/compile.ts';
 import { downloadLists } from '../../../deploy/filters/download-lists.ts';
 import { fetchLists } from '../../../deploy/filters/fetch-lists.ts';
@@ -14,7 +15,7 @@ import { engineVersion } from '../../../services/renderer/blocking/filter-set.ts
 import { judgeRequest } from '../../../services/renderer/blocking/requests.ts';
 import { FilterSetError, loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
 
-const block = { ads: true, trackers: true, media: false, cookieBanners: true };
+const block = { ...blockNothing, ads: true, trackers: true, cookieBanners: true };
 const script = (url: string) => ({
   url,
   resourceType: 'Script',
@@ -112,7 +113,9 @@ describe('filter sets', () => {
     expect(kindsOf('easyprivacy.txt')).toEqual(['trackers']);
     expect(kindsOf('easylist-cookie.txt')).toEqual(['cookies']);
     expect(kindsOf('privacy.min.txt')).toEqual(['trackers']);
-    expect(kindsOf('unbreak.min.txt')).toEqual(['ads', 'trackers', 'cookies']);
+    expect(kindsOf('easylist-chat.txt')).toEqual(['chats']);
+    expect(kindsOf('easylist-newsletters.txt')).toEqual(['newsletters']);
+    expect(kindsOf('unbreak.min.txt')).toEqual(['ads', 'trackers', 'cookies', 'chats', 'newsletters']);
   });
 
   it('fetchLists uses the first source that works, and keeps its lists', async () => {

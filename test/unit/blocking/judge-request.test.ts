@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
 import { compileEngine } from '../../../services/renderer/blocking/filter-set.ts';
 import { judgeRequest, type PageRequest } from '../../../services/renderer/blocking/requests.ts';
 
@@ -6,9 +7,10 @@ const engines = {
   ads: compileEngine('||ads.test^\n@@||ads.test/allowed.js\n/banner/$image\n||partly.test^$third-party').engine,
   trackers: compileEngine('||tracker.test^$script\n||only-there.test^$domain=there.test').engine,
   cookies: compileEngine('||consent.test^').engine,
+  chats: compileEngine('||chat.test^$third-party').engine,
+  newsletters: compileEngine('||popup.test^').engine,
 };
-const all = { ads: true, trackers: true, media: true, cookieBanners: true };
-const none = { ads: false, trackers: false, media: false, cookieBanners: false };
+const all = { ads: true, trackers: true, media: true, cookieBanners: true, chats: true, newsletters: true };
 
 const request = (url: string, more: Partial<PageRequest> = {}): PageRequest => ({
   url,
@@ -44,6 +46,8 @@ describe('judgeRequest', () => {
       'trackers',
     ],
     ['a consent manager', request('https://consent.test/a.js'), 'cookieBanners'],
+    ['a chat widget', request('https://chat.test/a.js'), 'chats'],
+    ['an overlay of a newsletter', request('https://popup.test/a.js'), 'newsletters'],
     ['the main document', request('https://ads.test/', { resourceType: 'Document', isMainDocument: true }), null],
     ['a frame', request('https://ads.test/', { resourceType: 'Document' }), 'ads'],
     ['audio or video', request('https://a.test/x', { resourceType: 'Media' }), 'media'],
@@ -58,12 +62,12 @@ describe('judgeRequest', () => {
     ['an invalid address', request('not an address'), null],
   ])('%s', (_name, asked, expected) => {
     expect(judgeRequest(asked, all, engines)).toBe(expected);
-    expect(judgeRequest(asked, none, engines)).toBe(null);
+    expect(judgeRequest(asked, blockNothing, engines)).toBe(null);
   });
 
   it('uses only the lists of the options that are enabled', () => {
     const asked = request('https://x.ads.test/a.js');
     expect(judgeRequest(asked, { ...all, ads: false }, engines)).toBe(null);
-    expect(judgeRequest(asked, { ...none, ads: true }, engines)).toBe('ads');
+    expect(judgeRequest(asked, { ...blockNothing, ads: true }, engines)).toBe('ads');
   });
 });

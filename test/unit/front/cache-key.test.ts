@@ -38,6 +38,8 @@ test.each<Partial<RenderOptions>>([
   { block: { ...base.block, trackers: true } },
   { block: { ...base.block, media: true } },
   { block: { ...base.block, cookieBanners: true } },
+  { block: { ...base.block, chats: true } },
+  { block: { ...base.block, newsletters: true } },
   { media: 'print' },
   { reducedMotion: true },
   { selector: 'a' },

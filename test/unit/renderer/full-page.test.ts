@@ -66,16 +66,18 @@ describe('growToWholePage', () => {
     }
   });
 
-  test('captures only the viewport of a page that blocks scrolling, unless a box scrolls or banners are blocked', async () => {
+  test('captures only the viewport of a page that blocks scrolling, unless a box scrolls or overlays are blocked', async () => {
     const locked = new AnsweringPage({ ...tall, isLocked: true });
     const single = { height: 480, left: 0, truncated: false, strategy: 'single', isLocked: true };
     expect(await growToWholePage(locked.open, options)).toEqual(single);
     expect(locked.names).not.toContain('scrollThrough');
     const scroller = new AnsweringPage({ ...tall, isLocked: true, findScroller: 0 });
     expect(await growToWholePage(scroller.open, options)).toEqual(grown);
-    const banners = new AnsweringPage({ ...tall, isLocked: true });
-    const block = { ...options.block, cookieBanners: true };
-    expect(await growToWholePage(banners.open, { ...options, block })).toEqual(grown);
+    for (const option of ['cookieBanners', 'newsletters']) {
+      const overlaid = new AnsweringPage({ ...tall, isLocked: true });
+      const block = { ...options.block, [option]: true };
+      expect(await growToWholePage(overlaid.open, { ...options, block })).toEqual(grown);
+    }
   });
 
   test('leaves a page alone that fits the viewport after scrolling', async () => {

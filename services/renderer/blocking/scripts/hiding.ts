@@ -103,13 +103,18 @@ export function applyHiding(
 }
 
 /**
- * Hides elements that look like a consent banner: they keep their position over the page when it scrolls, mention cookies or
- * consent, and have a button to accept or reject. It probes points of the viewport, so its cost does not grow with the page, and
- * searches open shadow trees.
+ * Hides elements that keep their position over the page when it scrolls, and look like a consent banner (they mention cookies or
+ * consent, and have a button to accept or reject) or like an overlay of a newsletter (they mention a newsletter or a discount, and
+ * have a field for an email address, but none for a password). It probes points of the viewport, so its cost does not grow with
+ * the page, and searches open shadow trees.
  *
- * @returns the number of hidden elements
+ * @param listed the number of overlays that are hidden already
+ * @returns the number of hidden elements, these included
  */
-export function hideBanners(): number {
+export function hideOverlays(
+  kinds: { readonly cookieBanners: boolean; readonly newsletters: boolean },
+  listed: number,
+): number {
   const subject = new RegExp(
     'cookie|consent|gdpr|ccpa|tracking|privacy|datenschutz|privatsphäre|confidentialité|privacidad|riservatezza' +
       '|informasjonskaps|evästee|sütik|ciastecz|çerez|куки|クッキー|쿠키|隐私|隱私',
@@ -124,6 +129,14 @@ export function hideBanners(): number {
       '|refuz|приемам|принять|соглас|прийняти|kabul|reddet|αποδοχή|απόρριψη|同意|接受|拒绝|拒絕|許可|拒否|동의|허용|거부',
     'i',
   );
+  const offer = new RegExp(
+    'newsletter|subscri|mailing list|sign up|join (us|our|the)|stay (in touch|up to date|updated|informed)|updates|inbox|% off|discount' +
+      '|abonn|anmeld|rabatt|inscri|actualités|suscr|boletín|descuento|iscriv|sconto|assine|inscreva|desconto|nieuwsbrief|korting' +
+      '|nyhetsbrev|nyhedsbrev|uutiskirje|zapisz|odběr|hírlevél|рассылк|подпис|bülten|メルマガ|ニュースレター|뉴스레터|订阅|訂閱',
+    'i',
+  );
+  const emailField =
+    'input[type="email"], input[autocomplete="email"], input[name*="email" i], input[id*="email" i], input[placeholder*="mail" i]';
   const frameHint = /consent|cookie|gdpr|ccpa|cmp\b|privacy-?(mgmt|center|manager)|sp_message|trustarc|truste/i;
   const buttons = 'button, [role="button"], input[type="button"], input[type="submit"], a';
   const dialogs = 'dialog[open], [role="dialog"], [role="alertdialog"], [aria-modal="true"]';
@@ -186,8 +199,27 @@ export function hideBanners(): number {
     return width >= innerWidth * 0.95 && height >= innerHeight * 0.95;
   };
 
+  /** An element that covers an otherwise empty page is the page itself. */
+  const isPage = (layer: HTMLElement, text: string): boolean =>
+    coversAll(layer) && own(document.body).innerText.trim().length - text.length < minPageText;
+
+  const isOverPage = (layer: HTMLElement): boolean =>
+    !own(layer).matches('nav, header, main, article') && !has(layer, 'main, article, nav');
+
+  const isNewsletter = (layer: HTMLElement): boolean => {
+    // A sticky box with such a form is mostly a part of the page, such as a sidebar.
+    if (!isOverPage(layer) || getComputedStyle(layer).position === 'sticky') return false;
+    const text = textOf(layer);
+    if (text.length > maxTextLength || isPage(layer, text)) return false;
+    const fields = queryAll(layer, emailField);
+    const labels = [...fields, ...queryAll(layer, buttons)].map(
+      (element) => own(element).getAttribute('placeholder') ?? own(element).getAttribute('aria-label') ?? '',
+    );
+    return fields.length > 0 && !has(layer, 'input[type="password"]') && offer.test([text, ...labels].join('\n'));
+  };
+
   const isBanner = (layer: HTMLElement): boolean => {
-    if (own(layer).matches('nav, header, main, article') || has(layer, 'main, article, nav')) return false;
+    if (!isOverPage(layer)) return false;
     const text = textOf(layer);
     const frame = layer instanceof HTMLIFrameElement ? layer : queryAll(layer, 'iframe')[0];
     if (text === '' && frame instanceof HTMLIFrameElement) {
@@ -195,8 +227,7 @@ export function hideBanners(): number {
       return frameHint.test(names.join(' '));
     }
     if (text.length > maxTextLength || !subject.test(text)) return false;
-    // An element that covers an otherwise empty page is the page itself.
-    if (coversAll(layer) && own(document.body).innerText.trim().length - text.length < minPageText) return false;
+    if (isPage(layer, text)) return false;
     return queryAll(layer, buttons).some((button) => {
       const label = labelOf(button);
       return label.length <= maxLabelLength && choice.test(label);
@@ -207,15 +238,18 @@ export function hideBanners(): number {
     return coversAll(layer) && textOf(layer) === '' && !has(layer, 'img, video, canvas, svg, iframe, input');
   };
 
-  let hidden = 0;
-  // An element behind a banner (a backdrop, a second banner) is visible only when the banner is hidden.
+  const isUnwanted = (layer: HTMLElement): boolean =>
+    (kinds.cookieBanners && isBanner(layer)) || (kinds.newsletters && isNewsletter(layer));
+
+  let hidden = listed;
+  // An element behind an overlay (a backdrop, a second overlay) is visible only when the overlay is hidden.
   for (let round = 0; round < 4; round += 1) {
     const found = new Set<HTMLElement>();
     for (const x of [0.03, 0.25, 0.5, 0.75, 0.97]) {
       for (const y of [0.02, 0.12, 0.3, 0.5, 0.7, 0.85, 0.93, 0.98]) {
         const element = topmost(x * innerWidth, y * innerHeight);
         const layer = element && layerOf(element);
-        if (layer && (isBanner(layer) || (hidden > 0 && isBackdrop(layer)))) found.add(layer);
+        if (layer && (isUnwanted(layer) || (hidden > 0 && isBackdrop(layer)))) found.add(layer);
       }
     }
     for (const layer of found) own(layer).style.setProperty('display', 'none', 'important');
@@ -225,7 +259,7 @@ export function hideBanners(): number {
   return hidden;
 }
 
-/** Removes the effects of consent dialogs on the page behind them: locked scrolling, a pinned body, a blur. */
+/** Removes the effects of overlays on the page behind them: locked scrolling, a pinned body, a blur. */
 export function unlockScrolling(): void {
   const root = document.documentElement;
   const body = document.body as HTMLElement | null;

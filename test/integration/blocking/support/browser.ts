@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { type Browser, chromium, type Page } from 'playwright';
 import { inject } from 'vitest';
-import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { type Blocker, loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../../services/renderer/blocking/blocking-session.ts';
 
@@ -31,8 +31,7 @@ export async function openBlocked(
 ): Promise<BlockedPage> {
   const context = await browser.newContext({ viewport: { width: 1000, height: 700 } });
   const page = await context.newPage();
-  const none = { ads: false, trackers: false, media: false, cookieBanners: false };
-  const session = await BlockingSession.start(page, { ...none, ...block }, blocker);
+  const session = await BlockingSession.start(page, { ...blockNothing, ...block }, blocker);
   await page.goto(url, { waitUntil: 'load' });
   await session.hideBlockedLeftovers(Date.now() + 10_000);
   return { page, session };
