@@ -15,9 +15,8 @@ import {
   storageText,
 } from '@webcapture/shared/queue/fleet-config.ts';
 import { delay, onAbort } from '@webcapture/shared/runtime/deadline.ts';
-import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
-import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
+import { startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
+import type { ServiceParts } from '@webcapture/shared/runtime/run-service.ts';
 import type { ControllerConfig } from './config.ts';
 import { clusterKey, ClusterReports } from './health/cluster-reports.ts';
 import { Collector } from './health/collector.ts';
@@ -54,10 +53,9 @@ const canaryResultsMs = 10_000;
  */
 export async function startController(
   config: ControllerConfig,
-  { log, shutdown }: { log: Logger; shutdown: Shutdown },
+  { log, shutdown, metrics: registry }: ServiceParts,
   times: ControllerTimes = controllerTimes,
 ): Promise<number> {
-  const registry = createMetrics('controller');
   let notReady = (): string | null => 'waiting for NATS';
   let tickAgeMs = () => 0;
   const stuck = new StuckTerms();

@@ -16,8 +16,8 @@ import {
 import { maxHeartbeatBytes } from '@webcapture/shared/queue/heartbeat.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
-import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
+import { startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
+import type { ServiceParts } from '@webcapture/shared/runtime/run-service.ts';
 import type { ControllerConfig } from './config.ts';
 import { type ClusterReport, ClusterReports, satelliteKey } from './health/cluster-reports.ts';
 import { type FleetProblem, type FleetReason, fleetReasons, LatestReading } from './health/facts.ts';
@@ -49,10 +49,9 @@ const refusedMs = 60_000;
  */
 export async function startSatellite(
   config: ControllerConfig,
-  { log, shutdown }: { log: Logger; shutdown: Shutdown },
+  { log, shutdown, metrics: registry }: ServiceParts,
   times: ControllerTimes = controllerTimes,
 ): Promise<number> {
-  const registry = createMetrics('controller');
   const latest = new LatestReading();
   const stuck = new StuckTerms();
   const [{ region: home } = { region: null }] = config.regions;

@@ -4,7 +4,7 @@ import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
 import { inboxPrefixOf, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { formatAddress } from '@webcapture/shared/runtime/listen-address.ts';
-import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
+import { startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import { runService } from '@webcapture/shared/runtime/run-service.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { FleetConfigCheck, limitsText, regionsText, storageText } from '@webcapture/shared/queue/fleet-config.ts';
@@ -17,8 +17,7 @@ await runService({
   name: 'front',
   readConfig: readFrontConfig,
   drainMs: drainMsOf,
-  start: async (config, { log, shutdown }) => {
-    const metrics = createMetrics('front');
+  start: async (config, { log, shutdown, metrics }) => {
     let notReady: string | null = 'waiting for NATS';
     const ops = await startOpsServer({ ...config.ops, metrics, log, notReady: () => notReady });
     shutdown.add('operators port', () => ops.close());

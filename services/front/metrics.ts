@@ -1,8 +1,9 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { type Format, formats } from '@webcapture/shared/api/formats.ts';
 import { type ComponentStatus, createComponentStatus } from '@webcapture/shared/api/status.ts';
 import { causesOf, type ErrorCode, errorCodes, type FailureCause } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
+import { createTracedHistogram } from '@webcapture/shared/tracing/traced-histogram.ts';
 import type { IdempotencyResult } from './capture/idempotency.ts';
 import type { CacheResult } from './capture/response-cache.ts';
 import { type SettlementOutcome, settlementOutcomes } from './capture/settlement-outcomes.ts';
@@ -71,19 +72,17 @@ export function createFrontMetrics(
     registers,
   });
   for (const code of errorCodes) errors.inc({ code }, 0);
-  const seconds = new Histogram({
+  const observeRequest = createTracedHistogram(registry, {
     name: 'webcapture_front_request_seconds',
     help: 'Time from the header of a request to the end of its response; of an event stream, to its beginning.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 3, 5, 10, 30, 60, 180],
-    registers,
   });
-  const own = new Histogram({
+  const observeOwn = createTracedHistogram(registry, {
     name: 'webcapture_front_own_seconds',
     help: 'Duration of requests without the time spent waiting for a renderer.',
     labelNames: ['route'],
     buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2],
-    registers,
   });
   const results = new Counter({
     name: 'webcapture_front_results_total',
@@ -153,11 +152,11 @@ export function createFrontMetrics(
       streams.dec({ kind });
       streamsEnded.inc({ reason });
     },
-    request: ({ method, route, status, code, totalMs, ownMs }) => {
+    request: ({ method, route, status, code, totalMs, ownMs, span }) => {
       if (code !== undefined) errors.inc({ code });
       const known = methods.has(method) ? method : 'other';
-      seconds.observe({ method: known, route, status: `${Math.floor(status / 100)}xx` }, totalMs / 1000);
-      own.observe({ route }, ownMs / 1000);
+      observeRequest({ method: known, route, status: `${Math.floor(status / 100)}xx` }, totalMs / 1000, span);
+      observeOwn({ route }, ownMs / 1000, span);
     },
   };
 }

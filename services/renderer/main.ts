@@ -8,7 +8,7 @@ import { closeNats, connectNats, reachesNats } from '@webcapture/shared/nats/con
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { heldSubject, inboxPrefixOf } from '@webcapture/shared/nats/streams.ts';
 import { heartbeatFreshMs, heldJobText, maxHeldJobs } from '@webcapture/shared/queue/heartbeat.ts';
-import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
+import { startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { runService, version } from '@webcapture/shared/runtime/run-service.ts';
 import { loadBlocker } from './blocking/blocker.ts';
@@ -28,8 +28,7 @@ await runService({
   name: 'renderer',
   readConfig: readRendererConfig,
   drainMs: () => drainMs,
-  start: async (config, { log, shutdown }) => {
-    const metrics = createMetrics('renderer');
+  start: async (config, { log, shutdown, metrics }) => {
     let notReady: () => string | null = () => 'waiting for NATS';
     const ops = await startOpsServer({
       ...config.ops,

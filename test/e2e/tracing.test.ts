@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type CollectedSpan, collectorSetUpMs, startCollector, type TestCollector } from '../harness/collector.ts';
 import { type Fleet, startFleet } from '../harness/fleet.ts';
+import { prometheusSetUpMs, startPrometheus } from '../harness/prometheus.ts';
 import { serve } from '../harness/static-site.ts';
 import { until } from '../harness/until.ts';
 
@@ -173,6 +174,33 @@ test('a job that is delivered again stays in its trace', async () => {
     attributes: { 'webcapture.delivery': '2' },
   });
 });
+
+test(
+  'the latency histograms have the traces as exemplars, in a format that Prometheus reads',
+  async () => {
+    const { traceId, headers } = newTrace();
+    expect((await capture({ html: page }, headers)).status).toBe(200);
+    const [first] = fleet.fronts;
+    const exemplar = (name: string) =>
+      new RegExp(`^${name}_bucket\\{.*\\} \\d+ # \\{trace_id="${traceId}",span_id="\\w{16}"\\} \\d`, 'm');
+    await until('the request to be recorded', async () =>
+      exemplar('webcapture_front_request_seconds').test((await first?.metrics()) ?? ''),
+    );
+    expect(await first?.metrics()).toMatch(exemplar('webcapture_front_own_seconds'));
+    const rendered = await fleet.renderer('us-east').metrics();
+    expect(rendered).toMatch(exemplar('webcapture_renderer_render_seconds'));
+    expect(rendered).toMatch(exemplar('webcapture_renderer_queue_wait_seconds'));
+
+    const targets = [{ url: first?.opsUrl ?? '', labels: { pod: 'front-0' } }];
+    await using prometheus = await startPrometheus(targets, { groups: [] });
+    // The names are the same as without tracing.
+    await until(
+      'Prometheus to have the metrics',
+      async () => (await prometheus.query('webcapture_front_captures_total{outcome="completed"} > 0')).length > 0,
+    );
+  },
+  prometheusSetUpMs,
+);
 
 test('a front that drains sends its last spans', async () => {
   const { traceId, headers } = newTrace();

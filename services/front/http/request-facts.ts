@@ -1,3 +1,4 @@
+import type { SpanFields } from '@webcapture/shared/tracing/spans.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -113,6 +114,8 @@ export interface RequestMetrics {
     code?: ErrorCode | undefined;
     totalMs: number;
     ownMs: number;
+    /** The span of the request, if it is recorded. */
+    span: SpanFields;
   }): void;
 }
 
@@ -130,10 +133,10 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
   const status = isAnswered ? reply.raw.statusCode : clientClosedRequest;
   const route = request.routeOptions.url ?? 'none';
   const ownMs = totalMs - facts.wait.waitedMs;
-  metrics.request({ method, route, status, code, totalMs, ownMs });
   const { record, trace } = facts;
   if (record !== undefined) trace.set({ 'webcapture.capture.id': record.uuid, 'webcapture.region': record.region });
-  const traceFields = trace.end(status, code);
+  const span = trace.end(status, code);
+  metrics.request({ method, route, status, code, totalMs, ownMs, span });
   request.log.info(
     {
       method,
@@ -146,7 +149,7 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
       uuid: facts.record?.uuid,
       account: facts.account,
       code,
-      ...traceFields,
+      ...span,
     },
     'request',
   );

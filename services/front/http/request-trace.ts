@@ -4,6 +4,7 @@ import {
   failSpan,
   runInSpan,
   type Span,
+  type SpanFields,
   spanFields,
   SpanKind,
   startSpan,
@@ -46,7 +47,7 @@ export class RequestTrace {
   }
 
   /** Ends the span. `code`: of an error response. Returns the fields of the request's log line. */
-  end(status: number, code: string | undefined): ReturnType<typeof spanFields> {
+  end(status: number, code: string | undefined): SpanFields {
     const span = this.#span;
     if (span === undefined) return {};
     const fields = spanFields(span);

@@ -2,7 +2,8 @@ import { formats } from '@webcapture/shared/api/formats.ts';
 import { type ReturnReason, returnReasons } from '@webcapture/shared/queue/outcomes.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { causesOf, errorCodes } from '@webcapture/shared/runtime/errors.ts';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { createTracedHistogram } from '@webcapture/shared/tracing/traced-histogram.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { wipeOutcomes, type WipeOutcome } from '../browser/page-wipe.ts';
 import { resources, type Resource } from '../browser/resource-guard.ts';
 import { sessionLimits, type SessionLimit } from '../egress/counters.ts';
@@ -41,19 +42,17 @@ export function createRendererMetrics(
       for (const cause of causesOf(outcome)) captures.inc({ region, format, outcome, cause }, 0);
     }
   }
-  const seconds = new Histogram({
+  const observeRender = createTracedHistogram(registry, {
     name: 'webcapture_renderer_render_seconds',
     help: 'Time from the delivery of a job to the publication of its result.',
     labelNames: ['region', 'format'],
     buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 40, 80, 160],
-    registers,
   });
-  const waits = new Histogram({
+  const observeWait = createTracedHistogram(registry, {
     name: 'webcapture_renderer_queue_wait_seconds',
     help: 'Time from the acceptance of a capture to the start of its rendering, by region and priority. Background captures may wait for up to 24 hours.',
     labelNames: ['region', 'priority'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200, 43_200],
-    registers,
   });
   const limits = new Counter({
     name: 'webcapture_renderer_network_limits_total',
@@ -105,8 +104,8 @@ export function createRendererMetrics(
       const { format } = job.options;
       captures.inc({ region, format, outcome: failure?.code ?? 'completed', cause: failure?.cause ?? 'none' });
       if (renderMs === null) return;
-      seconds.observe({ region, format }, renderMs / 1000);
-      waits.observe({ region, priority: job.priority }, queueMs / 1000);
+      observeRender({ region, format }, renderMs / 1000);
+      observeWait({ region, priority: job.priority }, queueMs / 1000);
     },
   };
 

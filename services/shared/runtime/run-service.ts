@@ -1,22 +1,33 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
+import type { Registry } from 'prom-client';
 import { trustCaBundle } from './ca-bundle.ts';
 import { setNamePrefix } from '../nats/streams.ts';
 import type { CommonConfig } from './config.ts';
 import { ConfigError, type Environment } from './env.ts';
 import { createLogger, type Logger } from './logger.ts';
+import { createMetrics } from './ops-server.ts';
 import { Shutdown } from './shutdown.ts';
 import { unknownVariables } from './unknown-variables.ts';
 import { readTracingConfig, type TracingConfig } from '../tracing/config.ts';
 import { activeSpanFields } from '../tracing/spans.ts';
 import { startTracing } from '../tracing/start.ts';
+import { serveExemplars } from '../tracing/traced-histogram.ts';
 import manifest from '../package.json' with { type: 'json' };
+
+/** What every service gets at its start. */
+export interface ServiceParts {
+  readonly log: Logger;
+  readonly shutdown: Shutdown;
+  /** The metrics of the process. */
+  readonly metrics: Registry;
+}
 
 interface Service<Config extends ServiceConfig> {
   readonly name: string;
   readonly readConfig: (env: Environment) => Config;
   /** Creates and starts the service. Registers the steps of the shutdown in the order of the start. */
-  readonly start: (config: Config, deps: { log: Logger; shutdown: Shutdown }) => Promise<void>;
+  readonly start: (config: Config, parts: ServiceParts) => Promise<void>;
   /** Maximum duration of draining in milliseconds. */
   readonly drainMs: (config: Config) => number;
 }
@@ -62,11 +73,13 @@ export async function runService<Config extends ServiceConfig>(service: Service<
     log.fatal({ err: error }, 'unhandled rejection');
     stop('unhandled rejection', 1);
   });
+  const metrics = createMetrics(service.name);
   try {
     if (tracing !== null) {
+      serveExemplars(metrics);
       shutdown.add('tracing', await startTracing(tracing, { service: service.name, version, pod, region }, log));
     }
-    await service.start(config, { log, shutdown });
+    await service.start(config, { log, shutdown, metrics });
     // With NODE_COMPILE_CACHE set, Node would write compiled code only at a normal exit, but the process may be killed.
     flushCompileCache();
   } catch (error) {

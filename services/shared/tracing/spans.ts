@@ -79,8 +79,14 @@ function codeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** Fields of a log line: the ids of a span that is being recorded; no fields otherwise. */
-export function spanFields(span: Span | undefined): { readonly trace_id?: string; readonly span_id?: string } {
+/** The ids of a span that is being recorded; empty otherwise. */
+export interface SpanFields {
+  readonly trace_id?: string;
+  readonly span_id?: string;
+}
+
+/** Fields of a log line, or of an exemplar, for a span. */
+export function spanFields(span: Span | undefined): SpanFields {
   if (span?.isRecording() !== true) return {};
   const { traceId, spanId } = span.spanContext();
   return { trace_id: traceId, span_id: spanId };

@@ -6,6 +6,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { type FleetConfig, fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
+import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { readControllerConfig } from '../../../services/controller/config.ts';
 import { startSatellite } from '../../../services/controller/satellite.ts';
 import { startDelayProxy, type DelayProxy } from '../../harness/delay-proxy.ts';
@@ -61,7 +62,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
       KUBECONFIG: await plane.kubeconfig(namespace.name, tokens.controller),
       ...env,
     });
-    const port = await startSatellite(config, { log, shutdown });
+    const port = await startSatellite(config, { log, shutdown, metrics: createMetrics('controller') });
     const stop = async () => void (await shutdown.run());
     cleanUp.push(stop);
     return { namespace, lines, opsUrl: `http://127.0.0.1:${port}`, stop };

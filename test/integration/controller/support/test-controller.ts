@@ -1,4 +1,5 @@
 import { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
+import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { recordingLog, type LogLine } from './recording-log.ts';
 import { readControllerConfig } from '../../../../services/controller/config.ts';
 import { startController } from '../../../../services/controller/controller.ts';
@@ -26,7 +27,11 @@ export class TestController {
       WEBCAPTURE_CANARY_INTERVAL: '0',
       ...env,
     });
-    const port = await startController(config, { log, shutdown }, { ...controllerTimes, ...times });
+    const port = await startController(
+      config,
+      { log, shutdown, metrics: createMetrics('controller') },
+      { ...controllerTimes, ...times },
+    );
     return new TestController(port, shutdown, lines);
   }
 
