@@ -4,6 +4,8 @@ import type {
   Account,
   AdminCapture,
   AdminCapturesQuery,
+  AdminUsage,
+  AdminUsageQuery,
   ChangeAccount,
   CreateAccount,
   CreateAccountKey,
@@ -74,6 +76,11 @@ export class Admin {
   > {
     const { captures } = await dataOf(this.#raw.GET('/admin/captures', { params: { query: given(query) }, signal }));
     return captures;
+  }
+
+  /** Returns the usage of the accounts that used most tokens in the latest days (1 to 90, default 7, including today). */
+  getUsage({ signal = null, ...query }: AdminUsageQuery & CallOptions = {}): Promise<AdminUsage> {
+    return dataOf(this.#raw.GET('/admin/usage', { params: { query: given(query) }, signal }));
   }
 
   /** Returns the last 100 jobs that failed permanently, newest first. */

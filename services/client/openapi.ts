@@ -625,6 +625,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of all accounts, and their most frequent errors
+         * @description Accounts with the most tokens first. The numbers are those of GET /usage/history: up to ten seconds old, and without counts that a killed front had not written.
+         */
+        get: operations["getUsageByAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/status": {
         parameters: {
             query?: never;
@@ -886,6 +906,27 @@ export interface components {
             /** @description Cursor of the next page, or null if this is the last page. */
             nextCursor: string | null;
         };
+        AccountUsage: {
+            /** @description ID of the account. */
+            account: string;
+            /** @description Name of the account; null if it no longer exists. */
+            name: string | null;
+            /** @description Tokens charged for captures and refreshes that completed. */
+            tokens: number;
+            /** @description Captures and refreshes that completed. */
+            completed: number;
+            /** @description Captures and refreshes that failed. */
+            failed: number;
+            /** @description Requests that were answered from the cache. */
+            cached: number;
+            /** @description The most frequent errors, at most 5. */
+            failures: {
+                /** @enum {string} */
+                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                /** @description Captures and refreshes that failed with it. */
+                count: number;
+            }[];
+        };
         AdminCapture: {
             /** Format: uuid */
             uuid: string;
@@ -909,6 +950,22 @@ export interface components {
         };
         AdminCaptureList: {
             captures: components["schemas"]["AdminCapture"][];
+        };
+        AdminUsage: {
+            /** @description Accounts with usage, those with the most tokens first. */
+            accounts: components["schemas"]["AccountUsage"][];
+            totals: {
+                /** @description Accounts with usage. */
+                accounts: number;
+                /** @description Tokens charged for captures and refreshes that completed. */
+                tokens: number;
+                /** @description Captures and refreshes that completed. */
+                completed: number;
+                /** @description Captures and refreshes that failed. */
+                failed: number;
+                /** @description Requests that were answered from the cache. */
+                cached: number;
+            };
         };
         ApiKey: {
             id: string;
@@ -6311,6 +6368,97 @@ export interface operations {
                         error: null;
                         data: components["schemas"]["DeadLetterList"];
                     };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    getUsageByAccount: {
+        parameters: {
+            query?: {
+                /** @description Number of days (UTC), up to and including today. */
+                days?: number;
+                /** @description Maximum number of accounts to return. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["AdminUsage"];
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */

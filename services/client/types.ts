@@ -159,5 +159,12 @@ export interface AdminCapturesQuery {
   readonly sort?: 'slowest' | 'failed' | undefined;
   readonly limit?: number | undefined;
 }
+/** The accounts that used most tokens, with their most frequent errors. */
+export type AdminUsage = Schemas['AdminUsage'];
+/** Period of the operator's usage, and maximum number of accounts (default 10). */
+export interface AdminUsageQuery {
+  readonly days?: number | undefined;
+  readonly limit?: number | undefined;
+}
 /** A job that failed permanently. */
 export type DeadLetter = Schemas['DeadLetter'];

@@ -213,6 +213,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const streams = new EventStreams({ leaving, metrics: frontMetrics });
+  const usageHistory = new UsageHistory(session);
   const overview = new OverviewCache({ fleet, status: () => board.view() });
   const app = await buildApp({
     http: {
@@ -258,7 +259,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       policy,
       now,
     },
-    usage: { authenticator, usage, limiter, embeddedShare, usageHistory: new UsageHistory(session), keys, now },
+    usage: { authenticator, usage, limiter, embeddedShare, usageHistory, keys, now },
     events: { authenticator, captureEvents: new CaptureEvents(session, leaving), streams },
     admin: {
       adminToken,
@@ -270,6 +271,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       overview,
       streams,
       notableCaptures: new NotableCaptures(session),
+      usageHistory,
       deadLetters: new DeadLetters(session),
       now,
     },

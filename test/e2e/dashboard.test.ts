@@ -88,6 +88,10 @@ describe('signing in', () => {
     await page.getByLabel('Admin token').fill(adminToken);
     await page.keyboard.press('Enter');
     await heading(page, 'Operator').waitFor();
+    const usage = page.getByRole('region', { name: 'Usage by account' });
+    await usage.getByRole('table').or(usage.getByText('No account has used the service')).waitFor();
+    await usage.getByLabel('Period').selectOption('90 days');
+    await usage.getByRole('table').or(usage.getByText('No account has used the service')).waitFor();
     await page.getByRole('link', { name: 'Playground' }).click();
     await heading(page, 'Sign in').waitFor();
   });

@@ -12,6 +12,7 @@ import { LiveMark } from '../widgets/live-mark.tsx';
 import { Below, ErrorState, Loaded, Loading } from '../widgets/states.tsx';
 import { Ago } from '../widgets/time.tsx';
 import { Accounts } from './operator/accounts.tsx';
+import { UsageByAccount } from './operator/usage.tsx';
 import { Clusters, Fleet, StatusWord } from './operator/fleet.tsx';
 import './operator/operator.css';
 
@@ -52,6 +53,7 @@ export function OperatorPage() {
       <Below query={{ data: overview, error: polled.error }}>
         {overview !== undefined && <Clusters overview={overview} />}
         <Accounts />
+        <UsageByAccount />
         <Captures
           sort="failed"
           title="Failed captures of the last 24 hours"

@@ -9,17 +9,17 @@ import { Card } from '../widgets/card.tsx';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { StatTile } from '../widgets/figures.tsx';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
+import { PeriodSelect } from '../widgets/period-select.tsx';
 import { Below, Loaded } from '../widgets/states.tsx';
 import { Ago } from '../widgets/time.tsx';
 import { Chart, type Series } from './usage/chart.tsx';
 import './usage/usage.css';
 
 const refreshMs = 30_000;
-const periods = [7, 30, 90] as const;
 
 /** Shows the usage of the account and its limits. */
 export function UsagePage() {
-  const [days, setDays] = useState<(typeof periods)[number]>(30);
+  const [days, setDays] = useState(30);
   const usage = useQuery((signal) => client().getUsage({ signal }), [], { everyMs: refreshMs });
   const history = useQuery((signal) => client().getUsageHistory({ days, signal }), [days], { everyMs: refreshMs });
   return (
@@ -30,22 +30,7 @@ export function UsagePage() {
       <Below query={usage}>
         <div class="section-head">
           <h2>History</h2>
-          <label class="inline-field">
-            <span>Period</span>
-            <select
-              class="input"
-              value={days}
-              onChange={({ currentTarget }) =>
-                setDays(periods.find((each) => String(each) === currentTarget.value) ?? days)
-              }
-            >
-              {periods.map((each) => (
-                <option key={each} value={each}>
-                  {each} days
-                </option>
-              ))}
-            </select>
-          </label>
+          <PeriodSelect days={days} periods={[7, 30, 90]} onChange={setDays} />
         </div>
         <Loaded query={history} label="Loading the history…">
           {(data) => <History history={data} />}

@@ -33,11 +33,12 @@ import { dateOrNull, type KeyIssuer, newKeyView, parseExpiry, revokedKeyView } f
 import { jsonBody, pageQuery } from '../validation/input.ts';
 import { adminCapturesRoutes, type AdminCapturesDeps } from './admin-captures.ts';
 import { adminFleetRoutes, type AdminFleetDeps } from './admin-fleet.ts';
+import { adminUsageRoute, type AdminUsageDeps } from './admin-usage.ts';
 import { adminOperation, adminRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { defaultScopes, revokeKeyQuery } from './keys.ts';
 
-export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps {
+export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps, AdminUsageDeps {
   /** If undefined, the admin endpoints are disabled. */
   readonly adminToken: string | undefined;
   /** Limits of accounts that have none set. */
@@ -60,6 +61,7 @@ export async function adminRoutes(app: FastifyInstance, deps: AdminDeps): Promis
     keysRoutes(admin, deps);
     adminFleetRoutes(admin, deps);
     adminCapturesRoutes(admin, deps);
+    adminUsageRoute(admin, deps);
   });
 }
 

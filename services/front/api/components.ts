@@ -4,7 +4,12 @@ import {
   createAccountSchema,
   usageSchema,
 } from '@webcapture/shared/api/account.ts';
-import { adminCapturesSchema, deadLettersSchema, overviewSchema } from '@webcapture/shared/api/admin.ts';
+import {
+  adminCapturesSchema,
+  adminUsageSchema,
+  deadLettersSchema,
+  overviewSchema,
+} from '@webcapture/shared/api/admin.ts';
 import {
   createAccountKeySchema,
   createKeySchema,
@@ -116,6 +121,8 @@ export const components: Readonly<Record<string, object>> = {
   RegionOverview: overviewSchema.properties.regions.items,
   AdminCapture: adminCapturesSchema.properties.captures.items,
   AdminCaptureList: adminCapturesSchema,
+  AccountUsage: adminUsageSchema.properties.accounts.items,
+  AdminUsage: adminUsageSchema,
   DeadLetter: deadLettersSchema.properties.deadLetters.items,
   DeadLetterList: deadLettersSchema,
 

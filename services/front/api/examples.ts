@@ -1,5 +1,5 @@
 import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';
-import type { AdminCapture, DeadLetter, Overview } from '@webcapture/shared/api/admin.ts';
+import type { AdminCapture, AdminUsage, DeadLetter, Overview } from '@webcapture/shared/api/admin.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import type {
   CaptureResult,
@@ -419,6 +419,24 @@ export const captureEventExample: CaptureEvent = { uuid, status: 'completed', re
 export const progressExamples: readonly CaptureProgress[] = (['queued', 'rendering', 'storing'] as const).map(
   (step) => ({ uuid, region: 'us-east', step }),
 );
+
+export const adminUsageExample: AdminUsage = {
+  accounts: [
+    {
+      account: accountExample.id,
+      name: accountExample.name,
+      tokens: 1250,
+      completed: 1240,
+      failed: 12,
+      cached: 310,
+      failures: [
+        { code: 'NAVIGATION_FAILED', count: 9 },
+        { code: 'CAPTURE_TIMEOUT', count: 3 },
+      ],
+    },
+  ],
+  totals: { accounts: 1, tokens: 1250, completed: 1240, failed: 12, cached: 310 },
+};
 
 export const adminCapturesExample: readonly AdminCapture[] = [
   {

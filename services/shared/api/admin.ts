@@ -3,6 +3,7 @@ import { errorCodes } from '../runtime/errors.ts';
 import { regions } from '../runtime/regions.ts';
 import { enumOf } from './capture.ts';
 import { statusValues } from './status.ts';
+import { usageCounts } from './usage-history.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 const dateTime = (description: string) => Type.String({ format: 'date-time', description });
@@ -108,6 +109,47 @@ export type AdminCapture = Static<typeof adminCaptureSchema>;
 
 /** The `data` of GET /admin/captures. */
 export const adminCapturesSchema = Type.Object({ captures: Type.Array(adminCaptureSchema) });
+
+/** Maximum number of accounts of GET /admin/usage. */
+const maxUsageAccounts = 100;
+/** Maximum number of errors that GET /admin/usage returns for an account. */
+export const maxAccountFailures = 5;
+
+export const adminUsageQuerySchema = Type.Object(
+  {
+    days: Type.Integer({
+      minimum: 1,
+      maximum: 90,
+      default: 7,
+      description: 'Number of days (UTC), up to and including today.',
+    }),
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: maxUsageAccounts,
+      default: 10,
+      description: 'Maximum number of accounts to return.',
+    }),
+  },
+  { additionalProperties: false },
+);
+export type AdminUsageQuery = Static<typeof adminUsageQuerySchema>;
+
+const accountUsageSchema = Type.Object({
+  account: Type.String({ description: 'ID of the account.' }),
+  name: Type.Union([Type.String(), Type.Null()], { description: 'Name of the account; null if it no longer exists.' }),
+  ...usageCounts,
+  failures: Type.Array(
+    Type.Object({ code: enumOf(errorCodes), count: count('Captures and refreshes that failed with it.') }),
+    { description: `The most frequent errors, at most ${maxAccountFailures}.` },
+  ),
+});
+
+/** The `data` of GET /admin/usage. */
+export const adminUsageSchema = Type.Object({
+  accounts: Type.Array(accountUsageSchema, { description: 'Accounts with usage, those with the most tokens first.' }),
+  totals: Type.Object({ accounts: count('Accounts with usage.'), ...usageCounts }),
+});
+export type AdminUsage = Static<typeof adminUsageSchema>;
 
 /** Number of dead letters that are kept. */
 export const maxDeadLetters = 100;

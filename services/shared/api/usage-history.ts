@@ -13,7 +13,7 @@ export const usageHistoryQuerySchema = Type.Object(
 );
 export type UsageHistoryQuery = Static<typeof usageHistoryQuerySchema>;
 
-const counts = {
+export const usageCounts = {
   tokens: Type.Integer({ minimum: 0, description: 'Tokens charged for captures and refreshes that completed.' }),
   completed: Type.Integer({ minimum: 0, description: 'Captures and refreshes that completed.' }),
   failed: Type.Integer({ minimum: 0, description: 'Captures and refreshes that failed.' }),
@@ -32,7 +32,7 @@ const latencySchema = Type.Union(
 
 /** The `data` of GET /usage/history. */
 export const usageHistorySchema = Type.Object({
-  days: Type.Array(Type.Object({ date: Type.String({ format: 'date' }), ...counts, latencyMs: latencySchema }), {
+  days: Type.Array(Type.Object({ date: Type.String({ format: 'date' }), ...usageCounts, latencyMs: latencySchema }), {
     description:
       'Days in UTC from the oldest to today, those without use included. Captures count on the day on which they end.',
   }),
@@ -40,7 +40,7 @@ export const usageHistorySchema = Type.Object({
     Type.Object({
       id: Type.String({ description: 'ID of the API key, or other for all keys beyond the first 100 of a day.' }),
       name: Type.String(),
-      ...counts,
+      ...usageCounts,
     }),
     {
       description:
@@ -48,7 +48,7 @@ export const usageHistorySchema = Type.Object({
     },
   ),
   totals: Type.Object({
-    ...counts,
+    ...usageCounts,
     successRate: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
       description: 'Completed captures and refreshes over all that ended; null if none ended.',
     }),

@@ -4,10 +4,10 @@ import { dateOf, dayOf } from '../captures/times.ts';
 import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
-import { readMany } from '../nats/read-many.ts';
+import { keysMatching, readMany } from '../nats/read-many.ts';
 import { endOf } from './capture-end.ts';
 import { addHour, newHour, noteEnd, notableKey, notableTtlSeconds } from './notable-captures.ts';
-import { addDay, countEnd, countHit, newDay, type UsageDay } from './usage-day.ts';
+import { addDay, countEnd, countHit, newDay, type StartedDay, type UsageDay } from './usage-day.ts';
 
 /** Interval of writes. */
 export const statisticsIntervalMs = 10_000;
@@ -45,7 +45,7 @@ export function createStatisticsMetrics(registry: Registry): (outcome: WriteOutc
  */
 export class Statistics {
   readonly #session: NatsSession;
-  readonly #days: PendingEntries<UsageDay>;
+  readonly #days: PendingEntries<StartedDay, UsageDay>;
   readonly #hours: PendingEntries<ReturnType<typeof newHour>>;
 
   constructor(session: NatsSession, count: (outcome: WriteOutcome) => void) {
@@ -93,27 +93,49 @@ export class UsageHistory {
       day: found.get(keys[index] ?? '') ?? newDay(),
     }));
   }
+
+  /** Returns the sum of the day of `now` (Unix ms) in UTC and the days before it, for each account with usage. */
+  async sumByAccount(days: number, now: number): Promise<ReadonlyMap<string, StartedDay>> {
+    const dates = new Set(Array.from({ length: days }, (_, index) => dayOf(now - index * dayMs)));
+    const keys = (await keysMatching(this.#session, 'db', 'stats.*.*')).filter((key) => dates.has(dateInKey(key)));
+    const sums = new Map<string, StartedDay>();
+    for (let start = 0; start < keys.length; start += maxDaysAtOnce) {
+      const found = await readMany<UsageDay>(this.#session, 'db', keys.slice(start, start + maxDaysAtOnce));
+      for (const [key, day] of found) {
+        const account = accountInKey(key);
+        const sum = sums.get(account) ?? newDay();
+        addDay(sum, day);
+        sums.set(account, sum);
+      }
+    }
+    return sums;
+  }
 }
+
+/** Days that are in memory at once, up to 16 KB each. */
+const maxDaysAtOnce = 500;
 
 const dayMs = 86_400_000;
 
 const dayKey = (account: string, time: number) => `stats.${account}.${dayOf(time)}`;
+const accountInKey = (key: string) => key.split('.')[1] ?? '';
+const dateInKey = (key: string) => key.split('.')[2] ?? '';
 
-interface PendingOptions<T> {
+interface PendingOptions<T, Kept> {
   readonly db: Entries;
   readonly count: (outcome: WriteOutcome) => void;
   readonly create: () => T;
   /** Adds `source` to `target`. */
-  readonly add: (target: T, source: T) => void;
+  readonly add: (target: T, source: Kept) => void;
   readonly ttlSeconds: number;
 }
 
 /** Sums by key that wait to be added to stored entries. */
-class PendingEntries<T extends object> {
-  readonly #options: PendingOptions<T>;
+class PendingEntries<T extends Kept, Kept extends object = T> {
+  readonly #options: PendingOptions<T, Kept>;
   #pending = new Map<string, T>();
 
-  constructor(options: PendingOptions<T>) {
+  constructor(options: PendingOptions<T, Kept>) {
     this.#options = options;
   }
 
@@ -152,12 +174,12 @@ class PendingEntries<T extends object> {
 
   async #write(key: string, value: T): Promise<void> {
     const { db, create, add, ttlSeconds } = this.#options;
-    const sum = (kept: T | null) => {
+    const sum = (kept: Kept | null) => {
       const both = create();
       if (kept !== null) add(both, kept);
       add(both, value);
       return both;
     };
-    await changeEntry<T, T>(db, key, sum, () => ttlSeconds, { deadline: Date.now() + writeTimeoutMs });
+    await changeEntry<Kept, Kept>(db, key, sum, () => ttlSeconds, { deadline: Date.now() + writeTimeoutMs });
   }
 }

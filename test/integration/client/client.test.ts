@@ -161,6 +161,7 @@ test('the operator reads the fleet, its changes, and failures', async () => {
   await expect(following).rejects.toThrow('enough');
   expect(await admin.listCaptures({ sort: 'failed', limit: 5 })).toEqual([]);
   expect(await admin.listDeadLetters()).toEqual([]);
+  expect((await admin.getUsage({ days: 1, limit: 1 })).totals.accounts).toBeGreaterThanOrEqual(0);
 });
 
 test('a capture reports its progress, and its failure is an error', async () => {

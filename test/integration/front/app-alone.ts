@@ -187,6 +187,7 @@ export function buildAppAlone(
       overview: { view: beyond, follow: beyond },
       streams: { reserve: beyond },
       notableCaptures: { list: beyond },
+      usageHistory: { sumByAccount: beyond },
       deadLetters: { list: beyond },
       now,
     },

@@ -110,6 +110,7 @@ test('the document contains every route', () => {
     'get /admin/events',
     'get /admin/captures',
     'get /admin/dead-letters',
+    'get /admin/usage',
     'get /status',
     'get /status/engine',
     'get /status/history.json',

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AdminCapture } from '@webcapture/shared/api/admin.ts';
+import type { AdminCapture, AdminUsage } from '@webcapture/shared/api/admin.ts';
 import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
-import { complete } from '@webcapture/shared/captures/transitions.ts';
+import { complete, fail } from '@webcapture/shared/captures/transitions.ts';
 import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
+import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import { createStatisticsMetrics, Statistics, UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
@@ -137,6 +138,61 @@ test('statistics that failed to be written are written later, and those of sever
   expect(await completed()).toBe(4);
 });
 
+describe('the usage by account of the operator', () => {
+  const usageOf = async (query: string) =>
+    dataOf<AdminUsage>(await send(`${front.url}/admin/usage${query}`, adminToken));
+
+  test('lists the accounts with the most tokens first, with their most frequent errors, for the days that were asked for', async () => {
+    const { session } = front.nats;
+    const statistics = new Statistics(session, createStatisticsMetrics(new Registry()));
+    const now = session.now();
+    const note = (account: string, daysAgo: number, tokenCost: number, codes: readonly ErrorCode[] = []) => {
+      const at = now - daysAgo * 86_400_000;
+      const before = newRecord({ account, acceptedAt: at, tokenCost });
+      statistics.changed(before, complete(0, newOutcome(), at)(before, at) ?? before);
+      for (const code of codes) {
+        const failed = newRecord({ account, acceptedAt: at });
+        statistics.changed(failed, fail(0, { code, message: 'No.', cause: 'page' })(failed, at) ?? failed);
+      }
+    };
+    const [most, old] = [`most-${randomUUID()}`, `old-${randomUUID()}`];
+    note(most, 0, 1_000_000, ['CAPTURE_TIMEOUT', 'NAVIGATION_FAILED', 'NAVIGATION_FAILED']);
+    note(most, 1, 1_000_000, ['NAVIGATION_FAILED']);
+    note(old, 20, 5_000_000);
+    await statistics.flush();
+
+    const week = await usageOf('');
+    expect(week.accounts[0]).toEqual({
+      account: most,
+      name: null,
+      tokens: 2_000_000,
+      completed: 2,
+      failed: 4,
+      cached: 0,
+      failures: [
+        { code: 'NAVIGATION_FAILED', count: 3 },
+        { code: 'CAPTURE_TIMEOUT', count: 1 },
+      ],
+    });
+    expect(week.totals.tokens).toBe(week.accounts.reduce((sum, { tokens }) => sum + tokens, 0));
+    expect((await usageOf('?days=1')).accounts[0]?.tokens).toBe(1_000_000);
+    const month = await usageOf('?days=30&limit=1');
+    expect(month.accounts.map(({ account }) => account)).toEqual([old]);
+    expect(month.totals.accounts).toBe(week.totals.accounts + 1);
+  });
+
+  test('names the accounts', async () => {
+    const key = await front.makeKey();
+    expect((await front.capture({ url: 'https://example.com/named' }, { key })).status).toBe(200);
+    await until('the account', async () => (await usageOf('?limit=100')).accounts.some(({ name }) => name !== null));
+  });
+
+  test.each(['days=0', 'days=91', 'limit=0', 'limit=101', 'sort=x'])('refuses %s', async (query) => {
+    const answered = await send(`${front.url}/admin/usage?${query}`, adminToken);
+    expect([answered.status, answered.body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
+  });
+});
+
 describe('the captures of the operator', () => {
   test('lists the slowest and the failed captures of all accounts, without URLs', async () => {
     const key = await front.makeKey();
@@ -195,7 +251,7 @@ describe('the captures of the operator', () => {
   test('needs the admin token, and is not found if none is configured', async () => {
     const key = await front.makeKey();
     await using plain = await startTestFront();
-    for (const path of ['/admin/captures', '/admin/dead-letters', '/admin/overview', '/admin/events']) {
+    for (const path of ['/admin/captures', '/admin/dead-letters', '/admin/usage', '/admin/overview', '/admin/events']) {
       expect((await send(front.url + path, key)).body.error?.code).toBe('UNAUTHORIZED');
       expect((await send(plain.url + path, adminToken)).status).toBe(404);
     }

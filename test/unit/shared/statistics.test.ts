@@ -72,13 +72,21 @@ describe('the statistics of a day', () => {
     for (const day of [two, all]) countHit(day, 'l');
     addDay(one, two);
     expect(one).toEqual(all);
-    expect(one).toMatchObject({ tokens: 6, completed: 3, failed: 1, cached: 1 });
+    expect(one).toMatchObject({ tokens: 6, completed: 3, failed: 1, cached: 1, failures: { CAPTURE_FAILED: 1 } });
     // The histogram does not contain the duration of failed captures.
     expect(Object.values(one.latency).reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(one.keys).toEqual({
       k: { tokens: 1, completed: 1, failed: 1, cached: 0 },
       l: { tokens: 2, completed: 1, failed: 0, cached: 1 },
     });
+  });
+
+  test('add the days of older versions, which have no errors', () => {
+    const { failures: _later, ...older } = newDay();
+    const day = newDay();
+    countEnd(day, newEnd({ failure }));
+    addDay(day, { ...older, failed: 2 });
+    expect(day).toMatchObject({ failed: 3, failures: { CAPTURE_FAILED: 1 } });
   });
 
   test('have a bounded number of keys, complete sums, and a bounded size', () => {
