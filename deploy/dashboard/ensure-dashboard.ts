@@ -20,7 +20,7 @@ const cache = join(root, '.cache/dashboard');
 const sources = [
   'services/dashboard/**/*.{ts,tsx,css,html,svg}',
   'services/client/*.ts',
-  'services/shared/api/option-flags.ts',
+  'services/shared/{api,runtime}/*.ts',
   'package-lock.json',
 ];
 

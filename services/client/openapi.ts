@@ -1165,81 +1165,18 @@ export interface components {
              * @enum {string}
              */
             responseType?: "json" | "file";
-            /**
-             * @description Format of the file.
-             * @default png
-             * @enum {string}
-             */
-            format?: "png" | "jpeg" | "webp" | "pdf";
             viewport?: components["schemas"]["Viewport"];
             /**
-             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
-             * @default false
+             * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+             * @example iPhone 15
              */
-            isFullPage?: boolean;
-            /**
-             * @description Image quality of jpeg and webp. Ignored for other formats.
-             * @default 80
-             */
-            quality?: number;
+            device?: string;
             /**
              * @description Value of the media feature prefers-color-scheme.
              * @default light
              * @enum {string}
              */
             colorScheme?: "light" | "dark" | "no-preference";
-            /**
-             * @description Navigation timeout in milliseconds. Time in the queue does not count.
-             * @default 30000
-             */
-            timeout?: number;
-            /**
-             * @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event.
-             * @default load
-             * @enum {string}
-             */
-            waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
-            /**
-             * @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.
-             * @default 3000
-             */
-            imageTimeout?: number;
-            /**
-             * @description Additional time to wait after the page has loaded, in milliseconds.
-             * @default 0
-             */
-            delay?: number;
-            responseCache?: components["schemas"]["ResponseCacheOptions"];
-            /**
-             * @description Time for which the file is kept, in seconds. Ignored when persistence is enabled.
-             * @default 86400
-             */
-            cdnTtl?: number;
-            persistence?: components["schemas"]["PersistenceOptions"];
-            /**
-             * @description Queue the capture and respond immediately.
-             * @default false
-             */
-            background?: boolean;
-            webhook?: components["schemas"]["WebhookOptions"];
-            /**
-             * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
-             * @default auto
-             * @enum {string}
-             */
-            region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-            /**
-             * @description Render with a browser that avoids bot detection. Costs one more token.
-             * @default false
-             */
-            antiBot?: boolean;
-            block?: components["schemas"]["Block"];
-            pdf?: components["schemas"]["PdfOptions"];
-            /**
-             * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
-             * @example iPhone 15
-             */
-            device?: string;
             /**
              * @description Media type of the style sheets that apply. Without it: screen for images, print for PDF.
              * @enum {string}
@@ -1250,7 +1187,22 @@ export interface components {
              * @default false
              */
             reducedMotion?: boolean;
-            waitFor?: components["schemas"]["WaitFor"];
+            /**
+             * @description Format of the file.
+             * @default png
+             * @enum {string}
+             */
+            format?: "png" | "jpeg" | "webp" | "pdf";
+            /**
+             * @description Image quality of jpeg and webp. Ignored for other formats.
+             * @default 80
+             */
+            quality?: number;
+            /**
+             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+             * @default false
+             */
+            isFullPage?: boolean;
             /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
             selector?: string;
             /**
@@ -1259,6 +1211,50 @@ export interface components {
              */
             elementPadding?: number;
             clip?: components["schemas"]["Clip"];
+            resize?: components["schemas"]["Resize"];
+            /**
+             * @description Transparent where the page paints nothing. With format png or webp only.
+             * @default false
+             */
+            omitBackground?: boolean;
+            pdf?: components["schemas"]["PdfOptions"];
+            /**
+             * @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event.
+             * @default load
+             * @enum {string}
+             */
+            waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+            /**
+             * @description Navigation timeout in milliseconds. Time in the queue does not count.
+             * @default 30000
+             */
+            timeout?: number;
+            /**
+             * @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.
+             * @default 3000
+             */
+            imageTimeout?: number;
+            /**
+             * @description Additional time to wait after the page has loaded, in milliseconds.
+             * @default 0
+             */
+            delay?: number;
+            waitFor?: components["schemas"]["WaitFor"];
+            /**
+             * @description HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.
+             * @example {
+             *       "Authorization": "Bearer …"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
+            headersFor?: string[];
+            /** @description Cookies that are set before the page is opened. */
+            cookies?: components["schemas"]["Cookie"][];
+            auth?: components["schemas"]["BasicAuth"];
+            block?: components["schemas"]["Block"];
             /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
             hide?: string[];
             /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
@@ -1270,27 +1266,23 @@ export interface components {
              * @default true
              */
             javaScript?: boolean;
-            /**
-             * @description Transparent where the page paints nothing. With format png or webp only.
-             * @default false
-             */
-            omitBackground?: boolean;
-            resize?: components["schemas"]["Resize"];
-            failOn?: components["schemas"]["FailOn"];
-            /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
-            headersFor?: string[];
-            /**
-             * @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.
-             * @default false
-             */
-            ignoreTlsErrors?: boolean;
+            /** @description Style sheet that is added to the page: up to 64 KiB. */
+            css?: string;
+            /** @description JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
+            script?: string;
             /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
             /**
-             * @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.
+             * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
+             * @default auto
+             * @enum {string}
+             */
+            region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /**
+             * @description Render with a browser that avoids bot detection. Costs one more token.
              * @default false
              */
-            diagnostics?: boolean;
+            antiBot?: boolean;
             /**
              * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
              * @example de-DE
@@ -1308,21 +1300,29 @@ export interface components {
              */
             userAgent?: string;
             /**
-             * @description HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.
-             * @example {
-             *       "Authorization": "Bearer …"
-             *     }
+             * @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.
+             * @default false
              */
-            headers?: {
-                [key: string]: string;
-            };
-            /** @description Cookies that are set before the page is opened. */
-            cookies?: components["schemas"]["Cookie"][];
-            auth?: components["schemas"]["BasicAuth"];
-            /** @description Style sheet that is added to the page: up to 64 KiB. */
-            css?: string;
-            /** @description JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
-            script?: string;
+            ignoreTlsErrors?: boolean;
+            responseCache?: components["schemas"]["ResponseCacheOptions"];
+            /**
+             * @description Time for which the file is kept, in seconds. Ignored when persistence is enabled.
+             * @default 86400
+             */
+            cdnTtl?: number;
+            persistence?: components["schemas"]["PersistenceOptions"];
+            /**
+             * @description Queue the capture and respond immediately.
+             * @default false
+             */
+            background?: boolean;
+            webhook?: components["schemas"]["WebhookOptions"];
+            failOn?: components["schemas"]["FailOn"];
+            /**
+             * @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.
+             * @default false
+             */
+            diagnostics?: boolean;
         };
         CaptureResult: {
             /**
@@ -2503,50 +2503,51 @@ export interface operations {
                 expires: number;
                 /** @description Absolute http or https URL of the page to capture, without a user name or password (see auth). Exactly one of url and html is required. */
                 url?: string;
-                /** @description Format of the file. */
-                format?: "png" | "jpeg" | "webp" | "pdf";
                 /** @description Size in CSS pixels. */
                 "viewport.width"?: number;
                 /** @description Size in CSS pixels. */
                 "viewport.height"?: number;
                 /** @description Device pixels per CSS pixel. */
                 "viewport.deviceScaleFactor"?: number;
-                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
-                isFullPage?: boolean;
-                /** @description Image quality of jpeg and webp. Ignored for other formats. */
-                quality?: number;
+                /**
+                 * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+                 * @example iPhone 15
+                 */
+                device?: string;
                 /** @description Value of the media feature prefers-color-scheme. */
                 colorScheme?: "light" | "dark" | "no-preference";
-                /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
-                timeout?: number;
-                /** @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event. */
-                waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
-                /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
-                imageTimeout?: number;
-                /** @description Additional time to wait after the page has loaded, in milliseconds. */
-                delay?: number;
-                /** @description Use the response cache. */
-                "responseCache.enabled"?: boolean;
-                /** @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this. */
-                "responseCache.ttl"?: number;
-                /** @description Time for which the file is kept, in seconds. Ignored when persistence is enabled. */
-                cdnTtl?: number;
-                /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
-                region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                /** @description Render with a browser that avoids bot detection. Costs one more token. */
-                antiBot?: boolean;
-                /** @description Block advertising. */
-                "block.ads"?: boolean;
-                /** @description Block trackers. */
-                "block.trackers"?: boolean;
-                /** @description Block audio and video. */
-                "block.media"?: boolean;
-                /** @description Dismiss or hide cookie banners. */
-                "block.cookieBanners"?: boolean;
-                /** @description Block chat widgets. */
-                "block.chats"?: boolean;
-                /** @description Block or hide overlays that ask for an email address. */
-                "block.newsletters"?: boolean;
+                /** @description Media type of the style sheets that apply. Without it: screen for images, print for PDF. */
+                media?: "screen" | "print";
+                /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
+                reducedMotion?: boolean;
+                /** @description Format of the file. */
+                format?: "png" | "jpeg" | "webp" | "pdf";
+                /** @description Image quality of jpeg and webp. Ignored for other formats. */
+                quality?: number;
+                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
+                isFullPage?: boolean;
+                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+                selector?: string;
+                /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
+                elementPadding?: number;
+                /** @description CSS pixels from the top left corner of the page. */
+                "clip.x"?: number;
+                /** @description CSS pixels from the top left corner of the page. */
+                "clip.y"?: number;
+                /** @description CSS pixels. */
+                "clip.width"?: number;
+                /** @description CSS pixels. */
+                "clip.height"?: number;
+                /** @description Pixels of the file. */
+                "resize.width"?: number;
+                /** @description Pixels of the file. */
+                "resize.height"?: number;
+                /** @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture. */
+                "resize.fit"?: "cover" | "contain" | "fill" | "inside";
+                /** @description Make a picture larger that is smaller than the box. */
+                "resize.enlarge"?: boolean;
+                /** @description Transparent where the page paints nothing. With format png or webp only. */
+                omitBackground?: boolean;
                 /** @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage. */
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */
@@ -2612,15 +2613,14 @@ export interface operations {
                      */
                     relationship?: "Alternative" | "Data" | "Source" | "Supplement" | "Unspecified";
                 }[];
-                /**
-                 * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
-                 * @example iPhone 15
-                 */
-                device?: string;
-                /** @description Media type of the style sheets that apply. Without it: screen for images, print for PDF. */
-                media?: "screen" | "print";
-                /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
-                reducedMotion?: boolean;
+                /** @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event. */
+                waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+                /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
+                timeout?: number;
+                /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
+                imageTimeout?: number;
+                /** @description Additional time to wait after the page has loaded, in milliseconds. */
+                delay?: number;
                 /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Exactly one of selector and text is required. */
                 "waitFor.selector"?: string;
                 /** @description Text of the page, without that of frames. Case does not matter, and any white space is one space. */
@@ -2631,18 +2631,18 @@ export interface operations {
                 "waitFor.timeout"?: number;
                 /** @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor. */
                 "waitFor.required"?: boolean;
-                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
-                selector?: string;
-                /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
-                elementPadding?: number;
-                /** @description CSS pixels from the top left corner of the page. */
-                "clip.x"?: number;
-                /** @description CSS pixels from the top left corner of the page. */
-                "clip.y"?: number;
-                /** @description CSS pixels. */
-                "clip.width"?: number;
-                /** @description CSS pixels. */
-                "clip.height"?: number;
+                /** @description Block advertising. */
+                "block.ads"?: boolean;
+                /** @description Block trackers. */
+                "block.trackers"?: boolean;
+                /** @description Block audio and video. */
+                "block.media"?: boolean;
+                /** @description Dismiss or hide cookie banners. */
+                "block.cookieBanners"?: boolean;
+                /** @description Block chat widgets. */
+                "block.chats"?: boolean;
+                /** @description Block or hide overlays that ask for an email address. */
+                "block.newsletters"?: boolean;
                 /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
                 hide?: string[];
                 /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
@@ -2651,28 +2651,10 @@ export interface operations {
                 click?: string[];
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
-                /** @description Transparent where the page paints nothing. With format png or webp only. */
-                omitBackground?: boolean;
-                /** @description Pixels of the file. */
-                "resize.width"?: number;
-                /** @description Pixels of the file. */
-                "resize.height"?: number;
-                /** @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture. */
-                "resize.fit"?: "cover" | "contain" | "fill" | "inside";
-                /** @description Make a picture larger that is smaller than the box. */
-                "resize.enlarge"?: boolean;
-                /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
-                "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour, or the pages of the PDF are empty. */
-                "failOn.blank"?: boolean;
-                /** @description The page shows a bot check. */
-                "failOn.challenge"?: boolean;
-                /** @description A script of the page writes an error to the console, or does not catch an exception. */
-                "failOn.consoleErrors"?: boolean;
-                /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
-                ignoreTlsErrors?: boolean;
-                /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
-                diagnostics?: boolean;
+                /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
+                region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                /** @description Render with a browser that avoids bot detection. Costs one more token. */
+                antiBot?: boolean;
                 /**
                  * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
                  * @example de-DE
@@ -2694,6 +2676,24 @@ export interface operations {
                  * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
                  */
                 userAgent?: string;
+                /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
+                ignoreTlsErrors?: boolean;
+                /** @description Use the response cache. */
+                "responseCache.enabled"?: boolean;
+                /** @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this. */
+                "responseCache.ttl"?: number;
+                /** @description Time for which the file is kept, in seconds. Ignored when persistence is enabled. */
+                cdnTtl?: number;
+                /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
+                "failOn.status"?: (number | string)[];
+                /** @description The image has a single colour, or the pages of the PDF are empty. */
+                "failOn.blank"?: boolean;
+                /** @description The page shows a bot check. */
+                "failOn.challenge"?: boolean;
+                /** @description A script of the page writes an error to the console, or does not catch an exception. */
+                "failOn.consoleErrors"?: boolean;
+                /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
+                diagnostics?: boolean;
             };
             header?: never;
             path?: never;
@@ -3016,50 +3016,51 @@ export interface operations {
                 expires: number;
                 /** @description Absolute http or https URL of the page to capture, without a user name or password (see auth). Exactly one of url and html is required. */
                 url?: string;
-                /** @description Format of the file. */
-                format?: "png" | "jpeg" | "webp" | "pdf";
                 /** @description Size in CSS pixels. */
                 "viewport.width"?: number;
                 /** @description Size in CSS pixels. */
                 "viewport.height"?: number;
                 /** @description Device pixels per CSS pixel. */
                 "viewport.deviceScaleFactor"?: number;
-                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
-                isFullPage?: boolean;
-                /** @description Image quality of jpeg and webp. Ignored for other formats. */
-                quality?: number;
+                /**
+                 * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+                 * @example iPhone 15
+                 */
+                device?: string;
                 /** @description Value of the media feature prefers-color-scheme. */
                 colorScheme?: "light" | "dark" | "no-preference";
-                /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
-                timeout?: number;
-                /** @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event. */
-                waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
-                /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
-                imageTimeout?: number;
-                /** @description Additional time to wait after the page has loaded, in milliseconds. */
-                delay?: number;
-                /** @description Use the response cache. */
-                "responseCache.enabled"?: boolean;
-                /** @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this. */
-                "responseCache.ttl"?: number;
-                /** @description Time for which the file is kept, in seconds. Ignored when persistence is enabled. */
-                cdnTtl?: number;
-                /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
-                region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                /** @description Render with a browser that avoids bot detection. Costs one more token. */
-                antiBot?: boolean;
-                /** @description Block advertising. */
-                "block.ads"?: boolean;
-                /** @description Block trackers. */
-                "block.trackers"?: boolean;
-                /** @description Block audio and video. */
-                "block.media"?: boolean;
-                /** @description Dismiss or hide cookie banners. */
-                "block.cookieBanners"?: boolean;
-                /** @description Block chat widgets. */
-                "block.chats"?: boolean;
-                /** @description Block or hide overlays that ask for an email address. */
-                "block.newsletters"?: boolean;
+                /** @description Media type of the style sheets that apply. Without it: screen for images, print for PDF. */
+                media?: "screen" | "print";
+                /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
+                reducedMotion?: boolean;
+                /** @description Format of the file. */
+                format?: "png" | "jpeg" | "webp" | "pdf";
+                /** @description Image quality of jpeg and webp. Ignored for other formats. */
+                quality?: number;
+                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
+                isFullPage?: boolean;
+                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+                selector?: string;
+                /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
+                elementPadding?: number;
+                /** @description CSS pixels from the top left corner of the page. */
+                "clip.x"?: number;
+                /** @description CSS pixels from the top left corner of the page. */
+                "clip.y"?: number;
+                /** @description CSS pixels. */
+                "clip.width"?: number;
+                /** @description CSS pixels. */
+                "clip.height"?: number;
+                /** @description Pixels of the file. */
+                "resize.width"?: number;
+                /** @description Pixels of the file. */
+                "resize.height"?: number;
+                /** @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture. */
+                "resize.fit"?: "cover" | "contain" | "fill" | "inside";
+                /** @description Make a picture larger that is smaller than the box. */
+                "resize.enlarge"?: boolean;
+                /** @description Transparent where the page paints nothing. With format png or webp only. */
+                omitBackground?: boolean;
                 /** @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage. */
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */
@@ -3125,15 +3126,14 @@ export interface operations {
                      */
                     relationship?: "Alternative" | "Data" | "Source" | "Supplement" | "Unspecified";
                 }[];
-                /**
-                 * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
-                 * @example iPhone 15
-                 */
-                device?: string;
-                /** @description Media type of the style sheets that apply. Without it: screen for images, print for PDF. */
-                media?: "screen" | "print";
-                /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
-                reducedMotion?: boolean;
+                /** @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event. */
+                waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+                /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
+                timeout?: number;
+                /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
+                imageTimeout?: number;
+                /** @description Additional time to wait after the page has loaded, in milliseconds. */
+                delay?: number;
                 /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Exactly one of selector and text is required. */
                 "waitFor.selector"?: string;
                 /** @description Text of the page, without that of frames. Case does not matter, and any white space is one space. */
@@ -3144,18 +3144,18 @@ export interface operations {
                 "waitFor.timeout"?: number;
                 /** @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor. */
                 "waitFor.required"?: boolean;
-                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
-                selector?: string;
-                /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
-                elementPadding?: number;
-                /** @description CSS pixels from the top left corner of the page. */
-                "clip.x"?: number;
-                /** @description CSS pixels from the top left corner of the page. */
-                "clip.y"?: number;
-                /** @description CSS pixels. */
-                "clip.width"?: number;
-                /** @description CSS pixels. */
-                "clip.height"?: number;
+                /** @description Block advertising. */
+                "block.ads"?: boolean;
+                /** @description Block trackers. */
+                "block.trackers"?: boolean;
+                /** @description Block audio and video. */
+                "block.media"?: boolean;
+                /** @description Dismiss or hide cookie banners. */
+                "block.cookieBanners"?: boolean;
+                /** @description Block chat widgets. */
+                "block.chats"?: boolean;
+                /** @description Block or hide overlays that ask for an email address. */
+                "block.newsletters"?: boolean;
                 /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
                 hide?: string[];
                 /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
@@ -3164,28 +3164,10 @@ export interface operations {
                 click?: string[];
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
-                /** @description Transparent where the page paints nothing. With format png or webp only. */
-                omitBackground?: boolean;
-                /** @description Pixels of the file. */
-                "resize.width"?: number;
-                /** @description Pixels of the file. */
-                "resize.height"?: number;
-                /** @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture. */
-                "resize.fit"?: "cover" | "contain" | "fill" | "inside";
-                /** @description Make a picture larger that is smaller than the box. */
-                "resize.enlarge"?: boolean;
-                /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
-                "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour, or the pages of the PDF are empty. */
-                "failOn.blank"?: boolean;
-                /** @description The page shows a bot check. */
-                "failOn.challenge"?: boolean;
-                /** @description A script of the page writes an error to the console, or does not catch an exception. */
-                "failOn.consoleErrors"?: boolean;
-                /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
-                ignoreTlsErrors?: boolean;
-                /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
-                diagnostics?: boolean;
+                /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
+                region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                /** @description Render with a browser that avoids bot detection. Costs one more token. */
+                antiBot?: boolean;
                 /**
                  * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
                  * @example de-DE
@@ -3207,6 +3189,24 @@ export interface operations {
                  * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
                  */
                 userAgent?: string;
+                /** @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account. */
+                ignoreTlsErrors?: boolean;
+                /** @description Use the response cache. */
+                "responseCache.enabled"?: boolean;
+                /** @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this. */
+                "responseCache.ttl"?: number;
+                /** @description Time for which the file is kept, in seconds. Ignored when persistence is enabled. */
+                cdnTtl?: number;
+                /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
+                "failOn.status"?: (number | string)[];
+                /** @description The image has a single colour, or the pages of the PDF are empty. */
+                "failOn.blank"?: boolean;
+                /** @description The page shows a bot check. */
+                "failOn.challenge"?: boolean;
+                /** @description A script of the page writes an error to the console, or does not catch an exception. */
+                "failOn.consoleErrors"?: boolean;
+                /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
+                diagnostics?: boolean;
             };
             header?: never;
             path?: never;

@@ -1,6 +1,6 @@
 import type { ConsumerConfig, JetStreamManager, StreamConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import { maxLifetimeSeconds } from '@webcapture/shared/api/capture-request.ts';
+import { maxLifetimeSeconds } from '@webcapture/shared/api/option-schemas.ts';
 import { isDifferentConfig } from '@webcapture/shared/nats/api-errors.ts';
 import {
   backgroundShards,

@@ -1,6 +1,6 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
 import { allowIgnoreTlsErrorsVariable } from '@webcapture/shared/accounts/tls-errors.ts';
-import { maxLifetimeSeconds } from '@webcapture/shared/api/capture-request.ts';
+import { maxLifetimeSeconds } from '@webcapture/shared/api/option-schemas.ts';
 import { secretsVariable } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
 import {

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { html, listedHosts, type Handler } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 

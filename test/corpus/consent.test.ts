@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { html, type Handler } from '../harness/engine.ts';
 import { consentDialogs } from './consent-dialogs.ts';
 import { testCorpus, type HardPage } from './corpus.ts';

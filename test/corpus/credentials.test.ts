@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { html, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { redirect } from './answers.ts';
 import { corpusEngine } from './corpus.ts';

@@ -1,6 +1,6 @@
 // @module-tag long
 import { beforeAll, describe, expect, test } from 'vitest';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { html, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { Picture } from '../harness/picture.ts';

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { IncomingHttpHeaders } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { html, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { describeUserAgent } from '../../services/renderer/page/user-agent.ts';
 import { corpusEngine } from './corpus.ts';

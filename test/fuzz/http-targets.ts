@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { type FuzzResponse, type Send, type Target, target } from './fuzz.ts';
 import { altered, changed, headerText, json, repeated, text, url } from './values.ts';
 

@@ -1,7 +1,8 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
-import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { NewFile } from '@webcapture/shared/files/file-store.ts';
 

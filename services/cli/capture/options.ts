@@ -1,9 +1,16 @@
 import { Check } from 'typebox/schema';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
-import { describeRange, describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import {
+  describeRange,
+  describeSchema,
+  fieldAt,
+  isSecretField,
+  type JsonSchema,
+  variantsOf,
+} from '@webcapture/shared/api/describe-schema.ts';
 import { devices } from '@webcapture/shared/api/devices.ts';
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
-import { optionGroups } from '@webcapture/shared/api/option-groups.ts';
+import { optionGroups, optionSchemas } from '@webcapture/shared/api/option-table.ts';
 import type { CaptureOptions } from '@webcapture/client';
 import { isObject, parseJson } from '../json.ts';
 
@@ -25,7 +32,7 @@ const root = captureRequestSchema as unknown as JsonSchema;
 
 /** All options with a flag, by group. */
 export const captureOptions: readonly CaptureOption[] = optionGroups.flatMap(({ title, options }) =>
-  options.flatMap((name) => leaves(schemaAt([name]) ?? {}, [name], title)),
+  options.flatMap((name) => leaves(optionSchemas[name] as JsonSchema, [name], title)),
 );
 
 function leaves(schema: JsonSchema, path: readonly string[], group: string): CaptureOption[] {
@@ -71,16 +78,8 @@ export function helpOf({ schema, reading, path }: CaptureOption): string {
     ['list', 'record', 'json'].includes(reading) ? 'can be repeated' : undefined,
     schema.default === undefined ? undefined : `default: ${JSON.stringify(schema.default)}`.replaceAll('"', ''),
   ].filter((fact) => fact !== undefined);
-  const said = schema.description ?? one.description ?? parentOf(path)?.description ?? '';
+  const said = schema.description ?? one.description ?? fieldAt(root, path.slice(0, -1))?.description ?? '';
   return `${said}${facts.length === 0 ? '' : ` (${facts.join('; ')})`}`.trim();
-}
-
-const parentOf = (path: readonly string[]) => schemaAt(path.slice(0, -1));
-
-function schemaAt(path: readonly string[]): JsonSchema | undefined {
-  let schema: JsonSchema | undefined = root;
-  for (const name of path) schema = schema?.properties?.[name];
-  return schema;
 }
 
 /**
@@ -123,7 +122,7 @@ function readRecord(texts: readonly string[]): unknown {
 }
 
 function readScalar(schema: JsonSchema, text: string): unknown {
-  const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
+  const types = variantsOf(schema).map(({ type }) => type);
   if (types.includes('object') && text.startsWith('{')) return readJson(text) ?? text;
   const isNumber = /^-?\d+(\.\d+)?$/.test(text) && (types.includes('integer') || types.includes('number'));
   return isNumber ? Number(text) : text;
@@ -200,9 +199,8 @@ function* problemsIn(
     if (inside.length > 0) return;
   }
   if (Check(schema as object, value)) return;
-  const isSecret = path.some((_, index) => schemaAt(path.slice(0, index + 1))?.writeOnly === true);
   const isPlainList = schema.type === 'array' && items?.properties === undefined;
-  const given = isSecret ? '' : `, not ${describeGiven(value)}`;
+  const given = isSecretField(root, path) ? '' : `, not ${describeGiven(value)}`;
   yield `${nameOption(path)} must be ${isPlainList ? describeList(schema) : describeOne(schema)}${given}`;
 }
 

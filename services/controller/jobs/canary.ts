@@ -1,5 +1,6 @@
 import { systemAccount } from '@webcapture/shared/api/account.ts';
-import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';

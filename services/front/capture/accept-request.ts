@@ -7,6 +7,14 @@ import {
 import type { AccountRecord } from '@webcapture/shared/accounts/accounts.ts';
 import { refusalToIgnoreTlsErrors } from '@webcapture/shared/accounts/tls-errors.ts';
 import type { AddedBytes } from '@webcapture/shared/accounts/byte-limits.ts';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import {
+  type Need,
+  type OptionName,
+  optionNames,
+  optionSchemas,
+  optionTable,
+} from '@webcapture/shared/api/option-table.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { Isolation } from '@webcapture/shared/api/account.ts';
 import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
@@ -203,8 +211,8 @@ export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
 
 /** Yields the violated rules that a schema cannot express. */
 function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, format, persistence, waitFor, isFullPage } = request;
-  if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
+  const { url, html, viewport, responseType, background, webhook, persistence, waitFor, resize } = request;
+  yield* brokenNeeds(request);
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
     yield `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
@@ -220,30 +228,15 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
   }
   if (responseType === 'file' && background)
     yield 'responseType file needs background false: the file does not exist yet';
-  if (webhook !== undefined && !background) yield 'webhook needs background true';
   yield* brokenVisitorRules(request);
   yield* brokenPdfRules(request);
   if (waitFor !== undefined && (waitFor.selector === undefined) === (waitFor.text === undefined)) {
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
   }
   yield* brokenSelectors(request);
-  if (request.selector !== undefined && request.clip !== undefined) {
-    yield 'selector and clip exclude each other: send one of them';
-  }
-  for (const name of ['selector', 'clip'] as const) {
-    if (request[name] === undefined) continue;
-    if (isFullPage) yield `${name} needs isFullPage false: it can be anywhere on the page`;
-    if (format === 'pdf') yield `${name} needs format png, jpeg or webp, not pdf`;
-  }
-  if (request.omitBackground === true && format !== 'png' && format !== 'webp') {
-    yield `omitBackground needs format png or webp, not ${format}`;
-  }
-  const { resize } = request;
   if (resize !== undefined && resize.width === undefined && resize.height === undefined) {
     yield 'resize needs resize.width or resize.height';
   }
-  if (resize !== undefined && format === 'pdf') yield 'resize needs format png, jpeg or webp, not pdf';
-  if (request.elementPadding !== undefined && request.selector === undefined) yield 'elementPadding needs selector';
   yield* brokenSecretRules(request, { canSeal: secretsKeys !== undefined });
   const { refreshInterval: seconds } = persistence;
   const { minRefreshSeconds } = limits;
@@ -251,6 +244,28 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
     yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
   }
 }
+
+/** Yields the violated rules between options that the table of options states. */
+function* brokenNeeds(request: CaptureRequest): Generator<string> {
+  for (const name of optionNames) {
+    if (request[name] === undefined) continue;
+    const { needs = [], excludes = [] } = optionTable[name];
+    for (const other of excludes) {
+      if (request[other as OptionName] !== undefined) yield `${name} and ${other} exclude each other: send one of them`;
+    }
+    for (const need of needs) yield* brokenNeed(name, need, request[need.option as OptionName]);
+  }
+}
+
+function* brokenNeed(name: string, { option, values, because }: Need, sent: unknown): Generator<string> {
+  const value = sent ?? (optionSchemas[option as OptionName] as JsonSchema).default;
+  if (values === undefined ? value !== undefined : values.includes(value as string | boolean)) return;
+  const wanted = values === undefined ? '' : ` ${listOf.format(values.map(String))}`;
+  const reason = because === undefined ? '' : `: ${because}`;
+  yield `${name} needs ${option}${wanted}${reason}${typeof value === 'string' ? `, not ${value}` : ''}`;
+}
+
+const listOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 /** Yields the violated rules of a webhook's address, in the field `name`. */
 export function* brokenWebhookRules(url: string, name = 'webhook.url'): Generator<string> {

@@ -1,21 +1,29 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { isObject } from '../validation/is-object.ts';
 
 /**
- * Returns a valid request without optional values that are equal to their default. A request with such a value is then equal to one
- * without it: for the cache, for an Idempotency-Key, and for the renderer.
+ * Returns a request without its optional fields that are equal to their default. A request with such a field is then equal to one without
+ * it: for the cache, for an Idempotency-Key, and for the renderer.
+ *
+ * @param options `isForDisplay`: also without required fields that are equal to their default, objects that are then empty, secrets, and
+ * fields that the schema does not have
  */
-export const omitDefaults = (request: CaptureRequest): CaptureRequest =>
-  omitIn(captureRequestSchema as object, request) as CaptureRequest;
-
-function omitIn({ properties = {}, required = [] }: JsonSchema, value: object): object {
-  const kept = Object.entries(value).flatMap(([name, child]) => {
-    const schema = properties[name] ?? {};
-    const rest: unknown = isObject(child) ? omitIn(schema, child) : child;
-    const isDefault = !required.includes(name) && isDeepStrictEqual(rest, schema.default);
-    return isDefault ? [] : [[name, rest] as const];
+export function omitDefaults<T extends object>(
+  value: T,
+  options: { readonly isForDisplay?: boolean } = {},
+  { properties = {}, required = [] }: JsonSchema = captureRequestSchema as object,
+): T {
+  const { isForDisplay = false } = options;
+  const kept = Object.entries(value).flatMap(([name, child]): [string, unknown][] => {
+    const field = properties[name];
+    if (isForDisplay && (field === undefined || field.writeOnly === true)) return [];
+    const isInside = isObject(child) && field?.properties !== undefined;
+    const rest: unknown = isInside ? omitDefaults(child, options, field) : child;
+    const initial = isForDisplay && isInside ? {} : field?.default;
+    const isRequired = !isForDisplay && required.includes(name);
+    return !isRequired && (rest === undefined || isDeepStrictEqual(rest, initial)) ? [] : [[name, rest]];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(kept) as T;
 }

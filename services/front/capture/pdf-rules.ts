@@ -16,13 +16,8 @@ type PdfRequest = NonNullable<CaptureRequest['pdf']>;
 type Length = number | string;
 
 /** Yields the violated rules of the page set-up that a schema cannot express. */
-export function* brokenPdfRules({
-  format,
-  isFullPage,
-  pdf,
-}: Pick<CaptureRequest, 'format' | 'isFullPage' | 'pdf'>): Generator<string> {
+export function* brokenPdfRules({ isFullPage, pdf }: Pick<CaptureRequest, 'isFullPage' | 'pdf'>): Generator<string> {
   if (pdf === undefined) return;
-  if (format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
   const { paper, landscape, width, height, pageRanges = '' } = pdf;
   if ((width === undefined) !== (height === undefined)) yield 'pdf.width and pdf.height need each other: send both';
   for (const name of ['width', 'height'] as const) {

@@ -1,7 +1,7 @@
 import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
-import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
+import { secretOptionNames } from '@webcapture/shared/api/option-table.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import type { Statistics } from '@webcapture/shared/statistics/statistics.ts';

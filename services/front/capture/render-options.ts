@@ -1,4 +1,5 @@
-import { addedOptionNames, type CaptureRequest, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { CaptureRequest, RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { type PageOptionName, pageOptionNames } from '@webcapture/shared/api/option-table.ts';
 import { assertRoom, pdfOptions } from './pdf-rules.ts';
 import { redactedSecrets } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
@@ -11,31 +12,19 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
   const pdf = pdfOptions(request.pdf, request.html !== undefined);
   if (request.format === 'pdf') assertRoom(pdf, request.isFullPage ? request.viewport.width : null);
   return {
-    format: request.format,
-    viewport: request.viewport,
-    isFullPage: request.isFullPage,
-    quality: request.quality,
-    colorScheme: request.colorScheme,
-    timeout: request.timeout,
-    waitUntil: request.waitUntil,
-    imageTimeout: request.imageTimeout,
-    delay: request.delay,
-    antiBot: request.antiBot,
-    block: request.block,
+    ...pageOptions(request),
     pdf,
-    ...addedOptions(request),
     ...visitorOf(request),
     ...redactedSecrets(request),
   };
 }
 
-/** Returns the later additions that are set. Others must be absent, because undefined values would change the cache key. */
-function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof addedOptionNames)[number]> {
-  const isSet = (name: (typeof addedOptionNames)[number]) =>
+/** Returns the options of the page that are set. Others must be absent, because undefined values would change the cache key. */
+function pageOptions(request: CaptureRequest): Pick<CaptureRequest, PageOptionName> {
+  const isSet = (name: PageOptionName) =>
     request[name] !== undefined && !(name === 'media' && request.media === defaultMedia(request.format));
-  const added = Object.fromEntries(addedOptionNames.filter(isSet).map((name) => [name, request[name]]));
   return {
-    ...added,
+    ...(Object.fromEntries(pageOptionNames.filter(isSet).map((name) => [name, request[name]])) as CaptureRequest),
     // Sorted, because the order of the parts does not matter.
     ...(request.extract === undefined ? {} : { extract: request.extract.toSorted() }),
   };

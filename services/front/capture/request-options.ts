@@ -1,10 +1,8 @@
-import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { type Device, devices } from '@webcapture/shared/api/devices.ts';
-import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../validation/is-object.ts';
+import { omitDefaults } from './omit-defaults.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -26,22 +24,8 @@ export function requestOptions(record: CaptureRecord): Values {
       : { persistence: { enabled: true, refreshInterval: persistence.refreshIntervalMs / 1000 } }),
     ...(webhook === undefined ? {} : { webhook: { url: webhook.url } }),
   };
-  const changed = withoutDefaults(given, captureRequestSchema as unknown as JsonSchema);
+  const changed = omitDefaults<Values>(given, { isForDisplay: true });
   return device === undefined ? changed : withDevice(changed, options.viewport, device);
-}
-
-/** Leaves out defaults, values that the schema does not have, and secrets. */
-function withoutDefaults(values: Values, { properties = {} }: JsonSchema): Values {
-  const kept = Object.entries(values).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
-    const schema = properties[name];
-    if (value === undefined || schema === undefined || schema.writeOnly === true) return [];
-    if (schema.properties === undefined || !isObject(value)) {
-      return isDeepStrictEqual(value, schema.default) ? [] : [[name, value]];
-    }
-    const inner = withoutDefaults(value, schema);
-    return Object.keys(inner).length === 0 ? [] : [[name, inner]];
-  });
-  return Object.fromEntries(kept);
 }
 
 /** Returns the device of a capture, if its request named one. Records contain only the properties of a device. */

@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { CaptureRequest, RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { maxCodeBytes } from '@webcapture/shared/api/option-schemas.ts';
+import { type SecretOptionName, secretOptionNames } from '@webcapture/shared/api/option-table.ts';
 import {
   type CaptureSecrets,
-  maxCodeBytes,
   maxCredentialBytes,
   maxSecretsBytes,
+  namesOfSecrets,
   secretLabel,
-  type SecretNames,
-  secretOptionNames,
 } from '@webcapture/shared/api/secret-options.ts';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { canonical } from './cache-key.ts';
 
-type SecretFields = Pick<CaptureRequest, (typeof secretOptionNames)[number] | 'pdf'>;
-type SecretRequest = SecretFields &
-  Pick<CaptureRequest, 'headersFor' | 'javaScript' | 'background' | 'persistence' | 'html' | 'url'>;
+type SecretFields = Pick<CaptureRequest, SecretOptionName | 'pdf'>;
+type SecretRequest = SecretFields & Pick<CaptureRequest, 'headersFor' | 'background' | 'persistence' | 'url'>;
 
 /** Headers that only the browser can set correctly, with the option to use instead, or the reason. */
 const refusedHeaders = new Map([
@@ -47,26 +46,20 @@ export function* brokenSecretRules(
   request: SecretRequest,
   { canSeal }: { readonly canSeal: boolean },
 ): Generator<string> {
-  const { headers = {}, headersFor, cookies = [], auth, css, script } = request;
+  const { headers = {}, headersFor = [], cookies = [], auth, css, script } = request;
   yield* brokenHeaders(headers);
-  if (headersFor !== undefined) {
-    if (request.headers === undefined) yield 'headersFor needs headers';
-    for (const [index, origin] of headersFor.entries()) {
-      if (originOf(origin) === undefined) {
-        yield `headersFor.${index} must be an http or https origin like "https://cdn.example.com", without a path`;
-      }
+  for (const [index, origin] of headersFor.entries()) {
+    if (originOf(origin) === undefined) {
+      yield `headersFor.${index} must be an http or https origin like "https://cdn.example.com", without a path`;
     }
   }
   for (const [index, cookie] of cookies.entries()) yield* brokenCookie(cookie, `cookies.${index}`, request);
-  if (auth !== undefined && request.url === undefined)
-    yield 'auth needs url: supplied html has no origin that could request it';
   if (auth?.username.includes(':')) yield 'auth.username must not contain a colon';
   for (const [name, code] of Object.entries({ css, script })) {
     if (code !== undefined && Buffer.byteLength(code) > maxCodeBytes) {
       yield `${name} must have at most ${maxCodeBytes} bytes in UTF-8`;
     }
   }
-  if (script !== undefined && request.javaScript === false) yield 'script needs javaScript true';
   const secrets = secretsOf(request);
   if (secrets === undefined) return;
   const credentials = JSON.stringify([headers, cookies, auth ?? null]);
@@ -161,18 +154,7 @@ export function redactedSecrets(
     ...(headersFor === undefined
       ? {}
       : { headersFor: headersFor.map((origin) => originOf(origin) ?? origin).toSorted() }),
-    ...(secrets === undefined ? {} : { secrets: namesOf(secrets) }),
-  };
-}
-
-function namesOf({ headers, cookies, auth, css, script, pdfEncryption }: CaptureSecrets): SecretNames {
-  return {
-    ...(headers === undefined ? {} : { headers: Object.keys(headers).toSorted() }),
-    ...(cookies === undefined ? {} : { cookies: cookies.map(({ name }) => name) }),
-    ...(auth === undefined ? {} : { auth: true }),
-    ...(css === undefined ? {} : { css: true }),
-    ...(script === undefined ? {} : { script: true }),
-    ...(pdfEncryption === undefined ? {} : { pdfEncryption: true }),
+    ...(secrets === undefined ? {} : { secrets: namesOfSecrets(secrets) }),
   };
 }
 

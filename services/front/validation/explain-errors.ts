@@ -1,4 +1,11 @@
-import { describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import {
+  describeSchema,
+  fieldAt,
+  fieldsOf,
+  isSecretField,
+  type JsonSchema,
+  pathOf,
+} from '@webcapture/shared/api/describe-schema.ts';
 import { distanceOf, isContained, maxDistance, plain } from '@webcapture/shared/runtime/nearest-names.ts';
 import { countCharacters } from './string-lengths.ts';
 
@@ -53,7 +60,7 @@ function explain(error: SchemaError, root: JsonSchema): string {
     default: {
       const rule = describeSchema(error.parentSchema ?? {});
       if (path.length === 0) return `the body must be a JSON object, not ${describeValue(error.data)}`;
-      const given = isSecret(path, root) ? describeKind(error.data) : describeValue(error.data);
+      const given = isSecretField(root, path) ? describeKind(error.data) : describeValue(error.data);
       return `${field} must be ${rule}, not ${given}`;
     }
   }
@@ -88,14 +95,6 @@ function relevant(errors: readonly SchemaError[]): SchemaError[] {
 
 const isAboutFields = ({ keyword }: SchemaError) => keyword === 'additionalProperties' || keyword === 'required';
 
-/** Splits a JSON pointer into its steps. */
-function pathOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
 /** Shortens and escapes the name of a field for a message; clients can send names of thousands of characters. */
 function shorten(name: string): string {
   const short = name.length <= 60 ? name : `${name.slice(0, 57)}…`;
@@ -113,10 +112,6 @@ export function describeValue(value: unknown): string {
   if (value.length > maxCountedUnits) return `a string of more than ${maxCountedUnits / 2} characters`;
   return `a string of ${countCharacters(value)} characters`;
 }
-
-/** Whether the value of a field is secret: `writeOnly` in terms of OpenAPI. */
-const isSecret = (path: readonly string[], root: JsonSchema) =>
-  path.some((_, index) => fieldAt(root, path.slice(0, index + 1), true)?.writeOnly === true);
 
 /** Describes a value for the end of a sentence by its type, without disclosing it. */
 function describeKind(value: unknown): string {
@@ -141,7 +136,7 @@ export function suggestField(root: JsonSchema, parent: readonly string[], unknow
   if (name === '' || name.length > 40) return null;
   const ofPeer = peerNames.get([...parent, unknown].join('.'));
   if (ofPeer !== undefined) return ofPeer;
-  const siblings = Object.keys(schemaAt(root, parent)?.properties ?? {});
+  const siblings = Object.keys(fieldsOf(fieldAt(root, parent, true)));
   const sibling =
     siblings.find((field) => plain(field) === name) ?? closest(siblings, name) ?? siblings.find(isContained(name));
   if (sibling !== undefined) return [...parent, sibling].join('.');
@@ -158,30 +153,8 @@ function closest(fields: readonly string[], name: string): string | undefined {
   return ranked[0]?.field;
 }
 
-const schemaAt = (root: JsonSchema, path: readonly string[]) => objectOf(fieldAt(root, path, true));
-
-/**
- * Returns the schema of a field by its path from the root; undefined if there is none.
- *
- * @param inLists whether a path may lead through the items of a list
- */
-export function fieldAt(root: JsonSchema, path: readonly string[], inLists = false): JsonSchema | undefined {
-  let schema: JsonSchema | undefined = root;
-  for (const step of path) {
-    const { properties, items }: JsonSchema = objectOf(schema) ?? {};
-    schema =
-      properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : inLists ? items : undefined;
-  }
-  return schema;
-}
-
-/** Returns the alternative that is an object. */
-function objectOf(schema: JsonSchema | undefined): JsonSchema | undefined {
-  return schema?.anyOf?.find(({ type }) => type === 'object') ?? schema;
-}
-
 function allFields(schema: JsonSchema, path: readonly string[]): readonly (readonly string[])[] {
-  return Object.entries(objectOf(schema)?.properties ?? {}).flatMap(([name, child]) => [
+  return Object.entries(fieldsOf(schema)).flatMap(([name, child]) => [
     [...path, name],
     ...allFields(child, [...path, name]),
   ]);

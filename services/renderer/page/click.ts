@@ -1,6 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { parseSelector } from '@webcapture/shared/api/selector.ts';
-import { clickTimeoutMs } from '@webcapture/shared/captures/times.ts';
+import { clickTimeoutMs } from '@webcapture/shared/api/option-table.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { callTimeoutMs } from './deadline.ts';

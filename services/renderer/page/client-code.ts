@@ -1,5 +1,5 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import { scriptTimeoutMs } from '@webcapture/shared/captures/times.ts';
+import { scriptTimeoutMs } from '@webcapture/shared/api/option-table.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession, Frame } from 'playwright';
 import { DocumentGoneError } from '../browser/isolated-world.ts';

@@ -1,6 +1,6 @@
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { type ExtractName, maxExtractedBytes } from '@webcapture/shared/api/formats.ts';
-import { extractTimeoutMs } from '@webcapture/shared/captures/times.ts';
+import { extractTimeoutMs } from '@webcapture/shared/api/option-table.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { htmlUrl } from '../html-url.ts';

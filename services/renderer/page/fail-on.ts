@@ -1,5 +1,5 @@
 import type { Format } from '@webcapture/shared/api/formats.ts';
-import type { FailOn } from '@webcapture/shared/api/page-options.ts';
+import type { FailOn } from '@webcapture/shared/api/option-schemas.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Page } from 'playwright';
 import { callTimeoutMs } from './deadline.ts';

@@ -1,6 +1,6 @@
 import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
-import { documentTimeoutMs } from '@webcapture/shared/captures/times.ts';
+import { documentTimeoutMs } from '@webcapture/shared/api/option-table.ts';
 import { UnreadableDocumentError, writeDocument } from '@webcapture/shared/documents/write-document.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';

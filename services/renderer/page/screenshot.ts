@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import type { Resize } from '@webcapture/shared/api/page-options.ts';
+import type { Resize } from '@webcapture/shared/api/option-schemas.ts';
 import type { Format } from '@webcapture/shared/api/formats.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';

@@ -1,5 +1,5 @@
 import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
-import type { WaitFor } from '@webcapture/shared/api/page-options.ts';
+import type { WaitFor } from '@webcapture/shared/api/option-schemas.ts';
 import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';

@@ -1,4 +1,4 @@
-import { maxLifetimeSeconds } from '../api/capture-request.ts';
+import { maxLifetimeSeconds } from '../api/option-schemas.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { captureKey } from '../captures/captures.ts';
 import { backgroundWaitMs, monthOf, periodOf } from '../captures/times.ts';

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { oneOf } from './one-of.ts';
 
 /**
  * How captures of an account are isolated. `context`: captures share a browser, in separate contexts. `browser`: each
@@ -42,9 +43,7 @@ const limitSchemas = {
   ),
 };
 
-const isolationSchema = Type.Unsafe<Isolation>({
-  type: 'string',
-  enum: [...isolations],
+const isolationSchema = oneOf(isolations, {
   description:
     'Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.',
 });

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { errorCodes } from '../runtime/errors.ts';
 import { regions } from '../runtime/regions.ts';
-import { enumOf } from './capture.ts';
+import { oneOf } from './one-of.ts';
 import { statusValues } from './status.ts';
 import { usageCounts } from './usage-history.ts';
 
@@ -20,7 +20,7 @@ const podSchema = Type.Object({
 });
 
 const regionOverviewSchema = Type.Object({
-  region: enumOf(regions),
+  region: oneOf(regions),
   installed: Type.Boolean({
     description: 'False for a region of another cluster that has never worked; it is outside of GET /status.',
   }),
@@ -31,7 +31,7 @@ const regionOverviewSchema = Type.Object({
     { interactive: Type.Integer({ minimum: 0 }), background: Type.Integer({ minimum: 0 }) },
     { description: 'Captures that wait for a renderer, as of the last status of the controller.' },
   ),
-  status: enumOf(statusValues),
+  status: oneOf(statusValues),
   meanRenderMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
     description: 'Mean time that renderers spent on a capture within the last five minutes; null if there was none.',
   }),
@@ -44,7 +44,7 @@ const clusterOverviewSchema = Type.Object({
   name: Type.String({ description: 'Name of the cluster: `cluster.name` of the chart, or `WEBCAPTURE_CLUSTER_NAME`.' }),
   namespace: Type.String({ description: 'Namespace of the release.' }),
   version: Type.String({ description: 'Version of its controller.' }),
-  regions: Type.Array(enumOf(regions), { description: 'Regions that have renderers in the cluster.' }),
+  regions: Type.Array(oneOf(regions), { description: 'Regions that have renderers in the cluster.' }),
   silentForMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
     description: 'Milliseconds since its last report; null while it reports every two seconds.',
   }),
@@ -54,12 +54,12 @@ const clusterOverviewSchema = Type.Object({
 /** The `data` of GET /admin/overview, and of each event of GET /admin/events. */
 export const overviewSchema = Type.Object({
   at: dateTime('Time of this overview.'),
-  status: enumOf(statusValues, { description: 'Overall status of the service, as of GET /status.' }),
+  status: oneOf(statusValues, { description: 'Overall status of the service, as of GET /status.' }),
   regions: Type.Array(regionOverviewSchema),
   retired: Type.Object(
     {
       captures: count('Captures in all of these queues.'),
-      regions: Type.Array(Type.Object({ region: enumOf(regions), captures: Type.Integer({ minimum: 0 }) })),
+      regions: Type.Array(Type.Object({ region: oneOf(regions), captures: Type.Integer({ minimum: 0 }) })),
     },
     {
       description:
@@ -80,7 +80,7 @@ export const maxAdminCaptures = 50;
 
 export const adminCapturesQuerySchema = Type.Object(
   {
-    sort: enumOf(adminCaptureSorts, {
+    sort: oneOf(adminCaptureSorts, {
       default: 'slowest',
       description: 'slowest: completed captures by their duration. failed: failed captures, newest first.',
     }),
@@ -99,8 +99,8 @@ const adminCaptureSchema = Type.Object({
   uuid: Type.String({ format: 'uuid' }),
   account: Type.String({ description: 'ID of the account.' }),
   host: Type.String({ description: 'Host of the page, or about:blank for supplied HTML.' }),
-  region: enumOf(regions),
-  code: Type.Union([enumOf(errorCodes), Type.Null()], { description: 'Error code of a failed capture.' }),
+  region: oneOf(regions),
+  code: Type.Union([oneOf(errorCodes), Type.Null()], { description: 'Error code of a failed capture.' }),
   message: Type.Union([Type.String(), Type.Null()], { description: 'Error message of a failed capture.' }),
   durationMs: count('Duration as in the latencies of GET /usage/history.'),
   endedAt: dateTime('Time at which the capture, or the refresh, ended.'),
@@ -139,7 +139,7 @@ const accountUsageSchema = Type.Object({
   name: Type.Union([Type.String(), Type.Null()], { description: 'Name of the account; null if it no longer exists.' }),
   ...usageCounts,
   failures: Type.Array(
-    Type.Object({ code: enumOf(errorCodes), count: count('Captures and refreshes that failed with it.') }),
+    Type.Object({ code: oneOf(errorCodes), count: count('Captures and refreshes that failed with it.') }),
     { description: `The most frequent errors, at most ${maxAccountFailures}.` },
   ),
 });
@@ -158,8 +158,8 @@ const deadLetterSchema = Type.Object({
   at: dateTime('Time at which the controller settled it.'),
   uuid: Type.String(),
   account: Type.String({ description: 'ID of the account.' }),
-  region: enumOf(regions),
-  reason: enumOf(['max_deliveries', 'terminated'], {
+  region: oneOf(regions),
+  reason: oneOf(['max_deliveries', 'terminated'], {
     description:
       'max_deliveries: the job was delivered three times and never acknowledged. terminated: a renderer rejected the job.',
   }),

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox';
+import { oneOf } from './one-of.ts';
 
 /** Rights of a key: create captures; read captures and usage; manage the account's keys. */
 export const scopes = ['capture', 'read', 'manage'] as const;
 export type Scope = (typeof scopes)[number];
 
-const scopeSchema = Type.Unsafe<Scope>({ type: 'string', enum: [...scopes] });
+const scopeSchema = oneOf(scopes);
 
 const nameSchema = Type.String({ pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]{1,200}$', examples: ['Build server'] });
 
@@ -55,9 +56,7 @@ export type RotateKey = Static<typeof rotateKeySchema>;
 export const revokeKeyQuerySchema = Type.Object(
   {
     cascade: Type.Optional(
-      Type.Unsafe<'true' | 'false'>({
-        type: 'string',
-        enum: ['true', 'false'],
+      oneOf(['true', 'false'], {
         default: 'false',
         description: 'Whether to revoke also the keys that were created with this key, and with those, and so on.',
       }),
@@ -72,7 +71,7 @@ const keyFields = {
   accountId: Type.String(),
   name: Type.String(),
   scopes: Type.Array(scopeSchema),
-  status: Type.Unsafe<'active' | 'expired' | 'revoked'>({ type: 'string', enum: ['active', 'expired', 'revoked'] }),
+  status: oneOf(['active', 'expired', 'revoked']),
   createdAt: Type.String({ format: 'date-time' }),
   createdBy: Type.Union([Type.String(), Type.Null()], {
     description:

@@ -1,19 +1,19 @@
 import { type Static, Type } from 'typebox';
 import { errorCodes, failureCauses } from '../runtime/errors.ts';
-import { enumOf } from './capture.ts';
 import { deliverySchema } from './delivery.ts';
+import { oneOf } from './one-of.ts';
 
 const orNull = <T extends ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>(schema: T) =>
   Type.Union([schema, Type.Null()]);
 
 const pastRefreshSchema = Type.Object({
   number: Type.Integer({ minimum: 1, description: 'Refreshes of a capture are numbered from 1.' }),
-  by: enumOf(['request', 'interval'], { description: 'Who asked for it: a request, or refreshInterval.' }),
-  state: enumOf(['queued', 'rendering', 'completed', 'failed']),
+  by: oneOf(['request', 'interval'], { description: 'Who asked for it: a request, or refreshInterval.' }),
+  state: oneOf(['queued', 'rendering', 'completed', 'failed']),
   acceptedAt: Type.String({ format: 'date-time' }),
   endedAt: orNull(Type.String({ format: 'date-time' })),
   error: Type.Union([
-    Type.Object({ code: enumOf(errorCodes), message: Type.String(), cause: enumOf(failureCauses) }),
+    Type.Object({ code: oneOf(errorCodes), message: Type.String(), cause: oneOf(failureCauses) }),
     Type.Null(),
   ]),
   fileSizeBytes: orNull(Type.Integer({ minimum: 0 })),

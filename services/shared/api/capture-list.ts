@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { type CaptureStatus, captureStatuses } from './capture.ts';
+import { captureStatuses } from './capture.ts';
+import { oneOf } from './one-of.ts';
 
 /** The query of a page of a list. */
 export const pageQuerySchema = Type.Object(
@@ -38,13 +39,7 @@ export const captureListQuerySchema = Type.Object(
         description: 'The nextCursor of the previous page. Omit it for the first page.',
       }),
     ),
-    status: Type.Optional(
-      Type.Unsafe<CaptureStatus>({
-        type: 'string',
-        enum: [...captureStatuses],
-        description: 'Return only captures with this status.',
-      }),
-    ),
+    status: Type.Optional(oneOf(captureStatuses, { description: 'Return only captures with this status.' })),
   },
   { additionalProperties: false },
 );

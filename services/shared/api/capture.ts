@@ -1,13 +1,12 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { type ErrorCode, errorCodes, failureCauses } from '../runtime/errors.ts';
+import { errorCodes, failureCauses } from '../runtime/errors.ts';
 import { regions } from '../runtime/regions.ts';
 import { extractedSchema } from './extracted.ts';
 import { formats, mimeTypes } from './formats.ts';
+import { oneOf } from './one-of.ts';
+import { type SecretOptionName, secretOptionNames } from './option-table.ts';
+import { isNamedSecret, type NamedSecret } from './secret-options.ts';
 import { webhookEvents, webhookStates } from './webhook.ts';
-
-/** One of these strings, as a schema that OpenAPI shows as an enum. */
-export const enumOf = <const T extends readonly string[]>(values: T, options: object = {}) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -25,7 +24,7 @@ export const reportSchema = Type.Object({
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
   blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),
   softTimeouts: Type.Array(
-    enumOf([
+    oneOf([
       'load',
       'domcontentloaded',
       'networkidle',
@@ -41,7 +40,7 @@ export const reportSchema = Type.Object({
       description: 'Waits that timed out. The page was captured as it was.',
     },
   ),
-  strategy: enumOf(captureStrategies, {
+  strategy: oneOf(captureStrategies, {
     description:
       'How the image was taken: of one viewport (single), of a viewport and the page below it (grown), or viewport by viewport (tiles), where fixed boxes come and go with the scroll position.',
   }),
@@ -81,9 +80,9 @@ const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null
 const date = (description: string) => nullable(Type.String({ format: 'date-time', description }));
 
 const errorSchema = Type.Object({
-  code: Type.Unsafe<ErrorCode>({ type: 'string', enum: [...errorCodes] }),
+  code: oneOf(errorCodes),
   message: Type.String(),
-  cause: enumOf(failureCauses, {
+  cause: oneOf(failureCauses, {
     description:
       'client: the request asked for the failure, or its own limits refuse it. page: the site or its page failed. service: this service failed.',
   }),
@@ -91,7 +90,7 @@ const errorSchema = Type.Object({
 
 /** How the refreshes of a capture stand; there with persistence, and once a refresh was asked for. */
 const refreshSchema = Type.Object({
-  state: enumOf(['idle', 'queued', 'rendering', 'completed', 'failed'], {
+  state: oneOf(['idle', 'queued', 'rendering', 'completed', 'failed'], {
     description: 'State of the latest refresh; idle if there was none.',
   }),
   error: nullable(errorSchema),
@@ -104,11 +103,11 @@ const refreshSchema = Type.Object({
 /** State of the webhook delivery of the latest event of a capture. */
 export const webhookViewSchema = Type.Object({
   url: Type.String(),
-  state: enumOf(webhookStates, {
+  state: oneOf(webhookStates, {
     description:
       'waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.',
   }),
-  event: nullable(enumOf(webhookEvents, { description: 'The latest event.' })),
+  event: nullable(oneOf(webhookEvents, { description: 'The latest event.' })),
   attempts: Type.Integer({ minimum: 0, description: 'Delivery attempts of the latest event so far.' }),
   lastStatus: nullable(Type.Integer({ description: 'HTTP status of the last response of the receiver.' })),
   lastError: nullable(Type.String({ description: 'Reason why the last delivery attempt failed.' })),
@@ -118,11 +117,7 @@ export const webhookViewSchema = Type.Object({
 /** Which secrets a capture has; there when it has any. */
 const secretsSchema = Type.Object(
   {
-    headers: Type.Array(Type.String(), { description: 'Names of the headers.' }),
-    cookies: Type.Array(Type.String(), { description: 'Names of the cookies.' }),
-    auth: Type.Boolean(),
-    css: Type.Boolean(),
-    script: Type.Boolean(),
+    ...secretFields(),
     pdfEncryption: Type.Optional(Type.Boolean({ description: 'Only for an encrypted PDF.' })),
   },
   {
@@ -130,6 +125,15 @@ const secretsSchema = Type.Object(
       'Names of the headers and cookies of the request, and whether it had auth, css, script and pdf.encryption.',
   },
 );
+
+function secretFields() {
+  const fields = secretOptionNames.map((name) => [
+    name,
+    isNamedSecret(name) ? Type.Array(Type.String(), { description: `Names of the ${name}.` }) : Type.Boolean(),
+  ]);
+  type Fields = { [Name in SecretOptionName]: Name extends NamedSecret ? Type.TArray<Type.TString> : Type.TBoolean };
+  return Object.fromEntries(fields) as Fields;
+}
 
 export type SecretsView = Static<typeof secretsSchema>;
 export type RefreshView = Static<typeof refreshSchema>;
@@ -147,7 +151,7 @@ const hasDiagnosticsSchema = Type.Optional(
 export const captureResultSchema = Type.Object({
   uuid: Type.String({ format: 'uuid', description: 'Identifier of the capture (UUIDv7).' }),
   // Clients tell the shapes apart by the status. Only `deleted` occurs in two of them.
-  status: enumOf(['completed', 'expired', 'deleted']),
+  status: oneOf(['completed', 'expired', 'deleted']),
   fileUrl: Type.String({ description: 'URL of the file.' }),
   fromCache: Type.Boolean({
     description: 'Whether the response is an equal capture that had completed earlier or was in progress.',
@@ -160,13 +164,13 @@ export const captureResultSchema = Type.Object({
   processingTimeMs: milliseconds(
     'Time from the acceptance of the request to the stored file, or to the response for responses from the cache. After a refresh: from the acceptance of the refresh to its file.',
   ),
-  region: enumOf(regions, { description: 'Region in which the page was rendered.' }),
+  region: oneOf(regions, { description: 'Region in which the page was rendered.' }),
   metadata: Type.Object({
     url: Type.String({ description: 'Requested URL, or about:blank for supplied HTML.' }),
     capturedAt: Type.String({ format: 'date-time', description: 'Time of the capture.' }),
     createdAt: Type.Integer({ description: 'Time of the capture as Unix time in seconds.' }),
-    format: enumOf(formats),
-    mimeType: enumOf(Object.values(mimeTypes)),
+    format: oneOf(formats),
+    mimeType: oneOf(Object.values(mimeTypes)),
     fileSizeBytes: Type.Integer({ minimum: 1 }),
     width: Type.Integer({
       minimum: 1,
@@ -203,7 +207,7 @@ export type CaptureResult = Static<typeof captureResultSchema>;
 /** What is known of a capture from its acceptance on. */
 const askedSchema = Type.Object({
   url: Type.String({ description: 'Requested URL, or about:blank for supplied HTML.' }),
-  format: enumOf(formats),
+  format: oneOf(formats),
   viewport: Type.Object({
     width: Type.Integer(),
     height: Type.Integer(),
@@ -217,11 +221,11 @@ const askedSchema = Type.Object({
 export const pendingCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),
-    status: enumOf(['queued', 'rendering']),
+    status: oneOf(['queued', 'rendering']),
     fileUrl: Type.String({ description: 'URL that the file will have.' }),
     fromCache: Type.Boolean(),
     tokenCost: Type.Integer({ minimum: 0, description: 'Tokens that are charged when the capture completes.' }),
-    region: enumOf(regions, { description: 'Region in which the capture waits or is rendered.' }),
+    region: oneOf(regions, { description: 'Region in which the capture waits or is rendered.' }),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     estimatedWaitSeconds: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
@@ -239,10 +243,10 @@ export const pendingCaptureSchema = Type.Object(
 const failedCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),
-    status: enumOf(['failed']),
+    status: oneOf(['failed']),
     fromCache: Type.Boolean(),
     tokenCost: Type.Integer({ minimum: 0, description: 'Always 0, because failed captures are not charged.' }),
-    region: enumOf(regions),
+    region: oneOf(regions),
     processingTimeMs: Type.Integer({
       minimum: 0,
       description: 'Time from the acceptance of the request to the failure.',
@@ -260,13 +264,13 @@ const failedCaptureSchema = Type.Object(
 const deletedCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),
-    status: enumOf(['deleted']),
+    status: oneOf(['deleted']),
     fromCache: Type.Boolean(),
     tokenCost: Type.Integer({
       minimum: 0,
       description: 'Always 0, because the capture was deleted before it completed.',
     }),
-    region: enumOf(regions),
+    region: oneOf(regions),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     metadata: askedSchema,
   },

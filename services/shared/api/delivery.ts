@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { enumOf } from './capture.ts';
+import { oneOf } from './one-of.ts';
 import { deliveryEvents } from './webhook.ts';
 
 /** Outcome of a delivery attempt: delivered, to be retried, or failed for the last time. */
@@ -13,14 +13,14 @@ export const deliverySchema = Type.Object({
   url: Type.String({
     description: 'URL of the webhook; lists of an account contain at most its first 200 characters.',
   }),
-  event: enumOf(deliveryEvents),
+  event: oneOf(deliveryEvents),
   revision: Type.Integer({
     minimum: 0,
     description: 'What the event is about: 0 for the capture itself, otherwise the number of the refresh.',
   }),
   attempt: Type.Integer({ minimum: 1, description: 'Number of the attempt, from 1.' }),
   at: Type.String({ format: 'date-time', description: 'Start of the attempt.' }),
-  state: enumOf(deliveryStates, {
+  state: oneOf(deliveryStates, {
     description: 'delivered; retrying: there will be another attempt; failed: there will be no further attempt.',
   }),
   status: Type.Union([Type.Integer(), Type.Null()], {

@@ -22,6 +22,42 @@ export interface JsonSchema {
   readonly writeOnly?: boolean;
 }
 
+/** Returns the steps of a JSON pointer. */
+export function pathOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** Returns the alternatives of a schema; the schema itself if it has none. */
+export const variantsOf = (schema: JsonSchema): readonly JsonSchema[] => schema.anyOf?.flatMap(variantsOf) ?? [schema];
+
+/** Returns the fields of an object, or of the alternative that is an object. */
+export const fieldsOf = (schema: JsonSchema | undefined): Readonly<Record<string, JsonSchema>> =>
+  (schema && variantsOf(schema).find(({ properties }) => properties !== undefined)?.properties) ?? {};
+
+/**
+ * Returns the schema of a field by its path from the root; undefined if there is none.
+ *
+ * @param inLists whether a path may lead through the items of a list, and through the names that the client chooses
+ */
+export function fieldAt(root: JsonSchema, path: readonly (string | number)[], inLists = false): JsonSchema | undefined {
+  let schema: JsonSchema | undefined = root;
+  for (const step of path) {
+    const fields = fieldsOf(schema);
+    const { items, additionalProperties }: JsonSchema = schema ?? {};
+    const inside: JsonSchema | undefined =
+      items ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined);
+    schema = Object.hasOwn(fields, step) ? fields[step] : inLists ? inside : undefined;
+  }
+  return schema;
+}
+
+/** Whether the value of a field is secret: `writeOnly` in terms of OpenAPI. */
+export const isSecretField = (root: JsonSchema, path: readonly string[]): boolean =>
+  path.some((_, index) => fieldAt(root, path.slice(0, index + 1), true)?.writeOnly === true);
+
 /** Describes the values of a schema for the end of a sentence: "an integer from 1 to 100", "one of png, jpeg". */
 export function describeSchema(schema: JsonSchema): string {
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;

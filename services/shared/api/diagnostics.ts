@@ -1,15 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { diagnosticsLimits as limits } from './diagnostics-limits.ts';
 
-/** The option in requests; absent by default. */
-export const diagnosticsOption = Type.Optional(
-  Type.Boolean({
-    default: false,
-    description:
-      'Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.',
-  }),
-);
-
 const text = (description: string) => Type.String({ maxLength: limits.text, description });
 const url = (description: string) => Type.String({ maxLength: limits.url, description });
 const name = (description: string) => Type.String({ maxLength: limits.name, description });

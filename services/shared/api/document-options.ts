@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { oneOf } from './one-of.ts';
+import { optionalText } from './option-schemas.ts';
 
 /** Maximum total size of the files of `pdf.attachments`, because a job contains them as base64. */
 export const maxAttachmentBytes = 256 * 1024;
@@ -7,15 +8,12 @@ export const maxAttachmentBytes = 256 * 1024;
 /** Maximum size of a password in UTF-8, according to ISO 32000-2. */
 export const maxPasswordBytes = 127;
 
-const text = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, description }));
-
 export const metadataSchema = Type.Optional(
   Type.Object(
     {
-      title: text(512, 'Title, in place of that of the page.'),
-      author: text(512, 'Author.'),
-      subject: text(1024, 'Subject.'),
+      title: optionalText(512, 'Title, in place of that of the page.'),
+      author: optionalText(512, 'Author.'),
+      subject: optionalText(1024, 'Subject.'),
       keywords: Type.Optional(
         Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
           minItems: 1,
@@ -23,7 +21,7 @@ export const metadataSchema = Type.Optional(
           description: 'Keywords, without commas and semicolons.',
         }),
       ),
-      language: text(35, 'Language tag (BCP 47) such as "de-DE", in place of that of the page.'),
+      language: optionalText(35, 'Language tag (BCP 47) such as "de-DE", in place of that of the page.'),
     },
     {
       additionalProperties: false,
@@ -57,7 +55,7 @@ export const attachmentsSchema = Type.Optional(
             description: 'Media type. If it is not set: that of the data URL, or text/html for text.',
           }),
         ),
-        description: text(512, 'Description that viewers show.'),
+        description: optionalText(512, 'Description that viewers show.'),
         relationship: Type.Optional(
           oneOf(relationships, {
             description:
@@ -80,8 +78,11 @@ const allowed = (description: string) => Type.Optional(Type.Boolean({ default: t
 export const encryptionSchema = Type.Optional(
   Type.Object(
     {
-      userPassword: text(maxPasswordBytes, 'Password that opens the document with the permissions.'),
-      ownerPassword: text(maxPasswordBytes, 'Password that opens the document without limits. Random if not set.'),
+      userPassword: optionalText(maxPasswordBytes, 'Password that opens the document with the permissions.'),
+      ownerPassword: optionalText(
+        maxPasswordBytes,
+        'Password that opens the document without limits. Random if not set.',
+      ),
       permissions: Type.Optional(
         Type.Object(
           {

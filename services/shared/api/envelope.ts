@@ -1,5 +1,6 @@
 import { Type, type TSchema } from 'typebox';
 import { errorCodes, errorTable, type ErrorCode } from '../runtime/errors.ts';
+import { oneOf } from './one-of.ts';
 
 /** The envelope of every successful JSON response, except those of the status endpoints. */
 export const successSchema = <T extends TSchema>(data: T) =>
@@ -10,7 +11,7 @@ export const failureSchema = (codes: readonly ErrorCode[] = errorCodes) =>
   Type.Object({
     success: Type.Literal(false),
     error: Type.Object({
-      code: Type.Unsafe<ErrorCode>({ type: 'string', enum: [...codes] }),
+      code: oneOf(codes),
       message: Type.String({
         description: 'Description of the error and of what to do. Use code, not message, in programs.',
       }),

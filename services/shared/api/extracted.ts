@@ -2,17 +2,6 @@ import { type Static, Type } from 'typebox';
 import { extractNames } from './formats.ts';
 import { oneOf } from './one-of.ts';
 
-/** The option `extract` of requests. */
-export const extractOption = Type.Optional(
-  Type.Array(oneOf(extractNames, {}), {
-    minItems: 1,
-    maxItems: extractNames.length,
-    uniqueItems: true,
-    description:
-      'Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out.',
-  }),
-);
-
 const linkSchema = Type.Object({
   url: Type.String({ description: 'Absolute URL (http, https, mailto or tel).' }),
   text: Type.String({ description: 'Text of the link, at most 256 characters.' }),
@@ -46,7 +35,7 @@ export const extractedSchema = Type.Object(
     ),
     metadata: Type.Optional(metadataSchema),
     truncated: Type.Optional(
-      Type.Array(oneOf(extractNames, {}), {
+      Type.Array(oneOf(extractNames), {
         description: 'Parts that are not complete: over 1 MiB, or the page is too large to be read in time.',
       }),
     ),

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { captureRequestSchema } from './capture-request.ts';
 import { encryptionSchema, metadataSchema } from './document-options.ts';
 import { oneOf } from './one-of.ts';
+import { optionalText } from './option-schemas.ts';
 
 /** Maximum number of documents in one merge. */
 const maxMergedDocuments = 50;
@@ -14,20 +15,14 @@ export const maxMergedPages = 2000;
 
 const documentSchema = Type.Object(
   {
-    capture: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 36,
-        description: 'UUID of a completed capture of the account, with format pdf and without pdf.encryption.',
-      }),
+    capture: optionalText(
+      36,
+      'UUID of a completed capture of the account, with format pdf and without pdf.encryption.',
     ),
     request: Type.Optional(captureRequestSchema),
-    title: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 512,
-        description: 'Title of the bookmark of the document. If it is not set: the title of the page, or its URL.',
-      }),
+    title: optionalText(
+      512,
+      'Title of the bookmark of the document. If it is not set: the title of the page, or its URL.',
     ),
   },
   {

@@ -7,6 +7,7 @@ import {
   type PdfMetadata,
 } from './document-options.ts';
 import { oneOf } from './one-of.ts';
+import { optionalSwitch } from './option-schemas.ts';
 import {
   fixedModes,
   type FixedMode,
@@ -88,12 +89,8 @@ export const pdfSchema = Type.Object(
       'Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm.',
     ),
     height: paperSide('Height of the paper, like width.'),
-    preferCssPageSize: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          'Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin.',
-      }),
+    preferCssPageSize: optionalSwitch(
+      'Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin.',
     ),
     pageRanges: Type.Optional(
       Type.String({
@@ -113,9 +110,7 @@ export const pdfSchema = Type.Object(
         description: 'Write tags for screen readers. The file is smaller without them.',
       }),
     ),
-    outline: Type.Optional(
-      Type.Boolean({ default: false, description: 'Write bookmarks made of the headings of the page.' }),
-    ),
+    outline: optionalSwitch('Write bookmarks made of the headings of the page.'),
     fixed: Type.Optional(
       oneOf(fixedModes, {
         description:

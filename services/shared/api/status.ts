@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { type Static, Type } from 'typebox';
 import type { Region } from '../runtime/regions.ts';
+import { oneOf } from './one-of.ts';
 
 /** Status values of the interface, from best to worst. */
 export const statusValues = ['operational', 'degraded_performance', 'partial_outage', 'major_outage'] as const;
@@ -10,7 +11,7 @@ export type StatusValue = (typeof statusValues)[number];
 export const severity = (status: StatusValue): number => statusValues.indexOf(status);
 
 /** Of the schemas of this interface. */
-export const status = () => Type.Unsafe<StatusValue>({ type: 'string', enum: [...statusValues] });
+export const status = () => oneOf(statusValues);
 
 export const componentStatusSchema = Type.Object({
   name: Type.String({ description: 'Name of the component: api, queue, storage, engine, or engine.<region>.' }),

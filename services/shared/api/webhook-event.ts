@@ -1,10 +1,11 @@
 import { Type, type Static } from 'typebox';
 import { captureStateSchema } from './capture.ts';
-import { testEvent, webhookEvents, type WebhookEvent } from './webhook.ts';
+import { oneOf } from './one-of.ts';
+import { testEvent, webhookEvents } from './webhook.ts';
 
 /** The body of a delivery: the event, its time, and the state of the capture at the time of sending. */
 export const webhookPayloadSchema = Type.Object({
-  type: Type.Unsafe<WebhookEvent>({ type: 'string', enum: [...webhookEvents] }),
+  type: oneOf(webhookEvents),
   timestamp: Type.String({ format: 'date-time', description: 'Time of the event.' }),
   data: captureStateSchema,
 });

@@ -1,4 +1,5 @@
 import type { RenderOptions } from '../api/capture-request.ts';
+import { optionTable, pageOptionNames, secretOptionNames } from '../api/option-table.ts';
 import { backoffMs } from '../runtime/deadline.ts';
 
 /** Rendering of a background capture or refresh must start within 24 hours. */
@@ -19,18 +20,6 @@ export const dispatchAfterMs = 20_000;
 /** Time in addition to the waits that the request allows: for the picture of a long page, its storage, and a second attempt. */
 const marginMs = 60_000;
 
-/** Timeout of the wait for each element to click. */
-export const clickTimeoutMs = 5000;
-
-/** Timeout of `script`. */
-export const scriptTimeoutMs = 5000;
-
-/** Timeout of reading the page for the extraction of its parts. */
-export const extractTimeoutMs = 8000;
-
-/** Time for metadata, attachments and encryption of a PDF, including the wait for other documents of the same renderer. */
-export const documentTimeoutMs = 30_000;
-
 /** Maximum delay before a background capture that the store did not accept is rendered again. */
 export const maxStoreRetryMs = 5 * 60_000;
 
@@ -42,15 +31,13 @@ export const storeRetryMs = (attempt: number): number => backoffMs(attempt - 1, 
 
 /** Returns the deadline of a capture whose rendering must start by `startBy`; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
-  const { timeout, imageTimeout, delay, waitFor, click = [], secrets, extract, pdf } = options;
-  // A navigation after the clicks or the script gets the same time as the first one.
-  const clicksMs = click.length === 0 ? 0 : timeout + click.length * clickTimeoutMs;
-  const scriptMs = secrets?.script ? timeout + scriptTimeoutMs : 0;
-  const extractMs = extract === undefined ? 0 : extractTimeoutMs;
-  const isFinished = pdf.metadata !== undefined || pdf.attachments !== undefined || secrets?.pdfEncryption === true;
-  const documentMs = isFinished ? documentTimeoutMs : 0;
-  const stepsMs = documentMs + scriptMs + clicksMs + (waitFor?.timeout ?? 0) + extractMs;
-  return startBy + timeout + stepsMs + imageTimeout + delay + marginMs;
+  const given = { ...options, ...options.secrets };
+  const stepsMs = [...pageOptionNames, ...secretOptionNames].map((name) => {
+    const { addsMs } = optionTable[name];
+    if (given[name] === undefined) return 0;
+    return typeof addsMs === 'number' ? addsMs : addsMs(given[name] as never, options);
+  });
+  return stepsMs.reduce((sum, ms) => sum + ms, startBy + marginMs);
 }
 
 const dayMs = 86_400_000;

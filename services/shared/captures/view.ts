@@ -9,6 +9,8 @@ import type {
   SecretsView,
   WebhookView,
 } from '../api/capture.ts';
+import { secretOptionNames } from '../api/option-table.ts';
+import { isNamedSecret } from '../api/secret-options.ts';
 import type { CaptureRecord, CaptureFailure } from './capture-record.ts';
 
 interface ViewOptions {
@@ -141,17 +143,8 @@ function withoutResult(record: CaptureRecord) {
 /** Returns the names of the secrets; values are never shown. */
 function secretsView({ options: { secrets } }: CaptureRecord): { readonly secrets?: SecretsView } {
   if (secrets === undefined) return {};
-  const { headers = [], cookies = [], auth = false, css = false, script = false, pdfEncryption } = secrets;
-  return {
-    secrets: {
-      headers: [...headers],
-      cookies: [...cookies],
-      auth,
-      css,
-      script,
-      ...(pdfEncryption === undefined ? {} : { pdfEncryption }),
-    },
-  };
+  const shown = secretOptionNames.map((name) => [name, secrets[name] ?? (isNamedSecret(name) ? [] : false)]);
+  return { secrets: { ...secrets, ...Object.fromEntries(shown) } };
 }
 
 function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {

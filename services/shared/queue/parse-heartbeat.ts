@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
-import { enumOf } from '../api/capture.ts';
 import { regions } from '../runtime/regions.ts';
+import { oneOf } from '../api/one-of.ts';
 import { fleetKey, maxHeldJobs, parseHeldJob } from './heartbeat.ts';
 
 // Separate from heartbeat.ts, because renderers do not parse heartbeats and do not load TypeBox, which takes 25 MB of memory.
@@ -15,14 +15,14 @@ const count = (maximum: number) => Type.Integer({ minimum: 0, maximum });
 
 const heartbeatSchema = Type.Object({
   pod: text(253),
-  region: enumOf(regions),
+  region: oneOf(regions),
   /** Random id of the process, which distinguishes two processes under one pod name. */
   instance: text(64),
   version: text(100),
   slots: count(maxSlots),
   busy: count(maxSlots),
   /** `up`: a browser answers or is being replaced; `down`: none could be started. */
-  browser: enumOf(['up', 'down']),
+  browser: oneOf(['up', 'down']),
   /** Whether the renderer is about to stop and pulls no more jobs. */
   draining: Type.Boolean(),
   /** Captures that ended in the last five minutes, and those of them that failed because of the service. */

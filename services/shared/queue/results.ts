@@ -1,8 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
-import { enumOf, reportSchema } from '../api/capture.ts';
+import { reportSchema } from '../api/capture.ts';
 import { extractedType, extractNames, mimeTypes } from '../api/formats.ts';
 import { causeOf, type FailureCause } from '../runtime/errors.ts';
+import { oneOf } from '../api/one-of.ts';
 import { maxFailureLength, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
 
 /** No file or page of a capture is longer on a side than this, in pixels of any scale. */
@@ -11,7 +12,7 @@ const maxMs = 8 * 86_400_000;
 
 const uploadSchema = Type.Object({
   object: Type.String({ minLength: 1, maxLength: 512 }),
-  contentType: enumOf([...Object.values(mimeTypes), extractedType]),
+  contentType: oneOf([...Object.values(mimeTypes), extractedType]),
   size: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
   etag: Type.String({ minLength: 1, maxLength: 128 }),
   width: Type.Integer({ minimum: 1, maximum: maxPixels }),
@@ -23,7 +24,7 @@ const uploadSchema = Type.Object({
 /** What was extracted from the page, and where it was stored. */
 const extractedUploadSchema = Type.Object({
   upload: uploadSchema,
-  parts: Type.Array(enumOf(extractNames), { maxItems: extractNames.length }),
+  parts: Type.Array(oneOf(extractNames), { maxItems: extractNames.length }),
 });
 
 /** The object with the diagnostics of the rendering. */
@@ -42,11 +43,11 @@ const jobResultSchema = Type.Object({
   /** From the delivery of the job to this result. */
   elapsedMs: Type.Number({ minimum: 0, maximum: maxMs }),
   outcome: Type.Union([
-    Type.Object({ kind: enumOf(['started']) }),
+    Type.Object({ kind: oneOf(['started']) }),
     /** The picture has been taken, and is being stored. */
-    Type.Object({ kind: enumOf(['rendered']) }),
+    Type.Object({ kind: oneOf(['rendered']) }),
     Type.Object({
-      kind: enumOf(['completed']),
+      kind: oneOf(['completed']),
       upload: uploadSchema,
       /** Of a capture that asked for it, where the page answered. */
       extracted: Type.Optional(extractedUploadSchema),
@@ -59,14 +60,14 @@ const jobResultSchema = Type.Object({
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),
     }),
     Type.Object({
-      kind: enumOf(['failed']),
-      code: enumOf(renderFailures),
+      kind: oneOf(['failed']),
+      code: oneOf(renderFailures),
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
       /** As the renderer states it; `parseResult` checks it. */
       cause: Type.Unknown(),
       diagnostics: Type.Optional(diagnosticsUploadSchema),
     }),
-    Type.Object({ kind: enumOf(['returned']), reason: enumOf(returnReasons) }),
+    Type.Object({ kind: oneOf(['returned']), reason: oneOf(returnReasons) }),
   ]),
 });
 

@@ -1,7 +1,7 @@
 // @module-tag long
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
 import { timeOf } from '../../harness/time-of.ts';

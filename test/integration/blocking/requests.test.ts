@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
 import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';

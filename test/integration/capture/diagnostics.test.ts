@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { parseDiagnostics } from '@webcapture/shared/files/read-diagnostics.ts';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { diagnosticsOf } from '../../../services/renderer/diagnostics/trace.ts';
 import { html, listedHosts, sharedEngine, type ShotOptions, TestSite } from '../../harness/engine.ts';
 

@@ -6,7 +6,7 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { addDurables } from '../../../services/controller/streams.ts';
 import { completedBy } from '../../harness/settling.ts';
 import { until } from '../../harness/until.ts';

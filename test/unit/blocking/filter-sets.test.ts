@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { compileFilters } from '../../../deploy/filters/compile.ts';
 import { downloadLists } from '../../../deploy/filters/download-lists.ts';
 import { fetchLists } from '../../../deploy/filters/fetch-lists.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { blockNothing } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { compileEngine } from '../../../services/renderer/blocking/filter-set.ts';
 import { judgeRequest, type PageRequest } from '../../../services/renderer/blocking/requests.ts';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { captureRequestSchema } from '../../../services/shared/api/capture-request.ts';
 import type { JsonSchema } from '../../../services/shared/api/describe-schema.ts';
+import { linkRefusals } from '../../../services/shared/api/option-table.ts';
 import { withoutSecrets } from '../../../services/dashboard/pages/playground/schema.ts';
 import { optionsWithoutLink } from '../../../services/dashboard/pages/playground/signed-link.ts';
 
@@ -28,5 +29,5 @@ test.each<[object, readonly string[]]>([
   [{ html: 'a', pdf: { encryption: { userPassword: 'a' } } }, ['html', 'pdf.encryption']],
   [{ url, auth: {}, encryption: {}, pdf: 'encryption' }, ['auth']],
 ])('the options of %j that a link cannot contain are %j', (request, names) => {
-  expect(optionsWithoutLink({ ...request })).toEqual(names);
+  expect(optionsWithoutLink({ ...request }, [...linkRefusals.keys()])).toEqual(names);
 });

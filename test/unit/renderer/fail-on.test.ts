@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FailOn } from '@webcapture/shared/api/page-options.ts';
+import type { FailOn } from '@webcapture/shared/api/option-schemas.ts';
 import { assertWanted } from '../../../services/renderer/page/fail-on.ts';
 
 const report = { httpStatus: 404, blank: true, challenge: true, format: 'png' } as const;

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { client } from '../../shell/session.ts';
-import { type Body, validatorOf } from './schema.ts';
+import { type Body, type OptionGroup, validatorOf } from './schema.ts';
 
 interface Example {
   readonly summary: string;
@@ -10,6 +10,9 @@ interface Example {
 /** The part of the OpenAPI document that describes POST /capture. */
 export interface CaptureDocument {
   readonly schema: JsonSchema;
+  readonly groups: readonly OptionGroup[];
+  /** Options that a signed link cannot have, by dotted paths. */
+  readonly linkRefusals: readonly string[];
   readonly examples: readonly Example[];
   readonly validate: (body: Body) => ReadonlyMap<string, string>;
 }
@@ -20,6 +23,8 @@ interface OpenApiDocument {
 }
 
 interface Operation {
+  readonly 'x-option-groups'?: readonly OptionGroup[];
+  readonly 'x-link-refusals'?: readonly string[];
   readonly requestBody?: {
     readonly content?: Readonly<
       Record<string, { readonly schema: JsonSchema; readonly examples?: Record<string, Example> }>
@@ -35,11 +40,18 @@ export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument
   ]);
   if (data === undefined) throw new Error(`The OpenAPI document could not be loaded (status ${response.status}).`);
   const document = data as OpenApiDocument;
-  const content = document.paths['/capture']?.post?.requestBody?.content?.['application/json'];
+  const { post } = document.paths['/capture'] ?? {};
+  const content = post?.requestBody?.content?.['application/json'];
   if (content === undefined) throw new Error('The description of the API has no POST /capture.');
   const { examples } = content;
   const schema = withInstalledRegions(withoutRefs(content.schema, document) as JsonSchema, regions);
-  return { schema, examples: Object.values(examples ?? {}), validate: validatorOf(schema) };
+  return {
+    schema,
+    groups: post?.['x-option-groups'] ?? [],
+    linkRefusals: post?.['x-link-refusals'] ?? [],
+    examples: Object.values(examples ?? {}),
+    validate: validatorOf(schema),
+  };
 }
 
 /** Returns the installed regions: the status names a component for each. */

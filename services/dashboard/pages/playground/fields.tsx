@@ -1,5 +1,5 @@
 import { useContext, useEffect, useId, useState } from 'preact/hooks';
-import { describeSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { describeSchema, variantsOf } from '@webcapture/shared/api/describe-schema.ts';
 import { CodeEditor } from './code-editor.tsx';
 import {
   describedBy,
@@ -47,7 +47,7 @@ function TextField(props: FieldProps) {
   const id = useId();
   const { suggestions } = useContext(FormContext);
   const listed = suggestions.get(pathKey(path));
-  const kinds = (schema.anyOf ?? [schema]).map(({ type }) => type);
+  const kinds = variantsOf(schema).map(({ type }) => type);
   const isNumber = kinds.includes('number') || kinds.includes('integer');
   // An incomplete number such as "1." is kept as text.
   const [typed, setTyped] = useState(textOf(value));

@@ -20,7 +20,7 @@ export function RequestForm({
 }) {
   const [search, setSearch] = useState('');
   useEffect(() => setSearch(''), [hiddenProblems.value]);
-  const groups = useMemo(() => groupFields(document.schema), [document]);
+  const groups = useMemo(() => groupFields(document.schema, document.groups), [document]);
   const found = useMemo(() => (search.trim() === '' ? groups : filtered(groups, search)), [groups, search]);
   const devices = useQuery((signal) => client().listDevices({ signal }), []);
   const suggestions = useMemo(

@@ -6,6 +6,7 @@ import { client, hasScope, onKeyChange, serviceUrl } from '../../shell/session.t
 import { confirm } from '../../widgets/dialog.tsx';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { toast } from '../../widgets/toast.tsx';
+import type { CaptureDocument } from './document.ts';
 import type { Body } from './schema.ts';
 import { optionsWithoutLink } from './signed-link.ts';
 
@@ -21,10 +22,10 @@ onKeyChange(() => {
 const days = [1, 7, 30, 365] as const;
 
 /** A link that returns the picture, signed in the browser. */
-export function LinkPanel({ request }: { readonly request: Body }) {
+export function LinkPanel({ request, document }: { readonly request: Body; readonly document: CaptureDocument }) {
   const [lastsDays, setLastsDays] = useState<number>(7);
   const [link, setLink] = useState<string | undefined>();
-  const refused = optionsWithoutLink(request);
+  const refused = optionsWithoutLink(request, document.linkRefusals);
   const isReady = keyId.value !== '' && secret.value !== '' && refused.length === 0 && isSecureContext;
 
   useEffect(() => {

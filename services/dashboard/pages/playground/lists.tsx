@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { type JsonSchema, variantsOf } from '@webcapture/shared/api/describe-schema.ts';
 import { type FieldProps, FieldSet, placeholderOf, textOf, useMessage, valueOf } from './field-parts.tsx';
 import { labelOf, type Path } from './schema.ts';
 
@@ -81,7 +81,7 @@ interface RowProps {
 function Row({ path, schema, label, value, onChange }: RowProps) {
   const id = useId();
   const message = useMessage(path);
-  const isNumber = (schema.anyOf ?? [schema]).some(({ type }) => type === 'integer' || type === 'number');
+  const isNumber = variantsOf(schema).some(({ type }) => type === 'integer' || type === 'number');
   return (
     <div class="list-item">
       <input

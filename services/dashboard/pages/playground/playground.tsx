@@ -129,7 +129,7 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
       </form>
       <div class="results" ref={results}>
         <ResultPanel />
-        <Samples request={request} schema={document.schema} />
+        <Samples request={request} document={document} />
       </div>
     </div>
   );

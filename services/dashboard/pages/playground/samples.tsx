@@ -1,14 +1,15 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { serviceUrl } from '../../shell/session.ts';
 import { Card } from '../../widgets/card.tsx';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { samplesOf } from './code-samples.ts';
+import type { CaptureDocument } from './document.ts';
 import { LinkPanel } from './link-panel.tsx';
 import type { Body } from './schema.ts';
 
 /** Shows the request as code in each language, and as a link. */
-export function Samples({ request, schema }: { readonly request: Body; readonly schema: JsonSchema }) {
+export function Samples({ request, document }: { readonly request: Body; readonly document: CaptureDocument }) {
+  const { schema } = document;
   const [chosen, setChosen] = useState(0);
   const samples = samplesOf(serviceUrl, request, schema);
   const titles = [...samples.map(({ title }) => title), 'Link'];
@@ -55,7 +56,7 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
     >
       <div id="sample" role="tabpanel" aria-labelledby={`sample-tab-${chosen}`}>
         {sample === undefined ? (
-          <LinkPanel request={request} />
+          <LinkPanel request={request} document={document} />
         ) : (
           <div class="sample">
             <CopyButton text={code} what="code" />

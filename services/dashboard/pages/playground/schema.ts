@@ -1,6 +1,5 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
-import { describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
-import { optionGroups, ungroupedOptions } from '@webcapture/shared/api/option-groups.ts';
+import { describeSchema, fieldAt, type JsonSchema, pathOf } from '@webcapture/shared/api/describe-schema.ts';
 
 /** A request body that may be incomplete. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -10,24 +9,23 @@ export type Path = readonly (string | number)[];
 
 export const pathKey = (path: Path) => path.join('.');
 
+/** Options under a heading, as the OpenAPI document lists them. */
+export interface OptionGroup {
+  readonly title: string;
+  readonly options: readonly string[];
+}
+
 export interface Group {
   readonly title: string;
   readonly fields: readonly (readonly [name: string, schema: JsonSchema])[];
 }
 
-/** Returns the fields of the form by group. Fields that no group names, from a service of another version, are in the last group. */
-export function groupFields({ properties = {} }: JsonSchema): readonly Group[] {
-  const named = new Set<string>([...ungroupedOptions, ...optionGroups.flatMap(({ options }) => options)]);
-  const more = { title: 'More', options: Object.keys(properties).filter((name) => !named.has(name)) };
-  return [...optionGroups, more]
-    .map(({ title, options }) => ({
-      title,
-      fields: options.flatMap((name) => {
-        const schema = properties[name];
-        return schema === undefined ? [] : [[name, schema] as const];
-      }),
-    }))
-    .filter(({ fields }) => fields.length > 0);
+/** Returns the fields of the form by group. */
+export function groupFields({ properties = {} }: JsonSchema, groups: readonly OptionGroup[]): readonly Group[] {
+  return groups.map(({ title, options }) => ({
+    title,
+    fields: options.map((name) => [name, properties[name] ?? {}] as const),
+  }));
 }
 
 /** `deviceScaleFactor` becomes “Device scale factor”, and `isFullPage` becomes “Full page”. */
@@ -74,8 +72,8 @@ export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<str
       // Errors of a part are reported at the part. For alternatives, the intended one is unknown.
       if (['properties', 'items', 'additionalProperties', 'false'].includes(keyword)) continue;
       if (keywordLocation.includes('/anyOf/')) continue;
-      const path = instanceLocation.split('/').slice(1).map(unescape);
-      const at = schemaAt(schema, path);
+      const path = pathOf(decodeURIComponent(instanceLocation));
+      const at = fieldAt(schema, path, true);
       if (at === undefined) continue;
       if (keyword === 'required') {
         const given = valueAt(body, path) as Body;
@@ -88,20 +86,6 @@ export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<str
     }
     return messages;
   };
-}
-
-/** Encodes one part of a JSON pointer in a URL fragment. */
-const unescape = (part: string) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-
-function schemaAt(schema: JsonSchema, path: Path): JsonSchema | undefined {
-  let at: JsonSchema | undefined = schema;
-  for (const part of path) {
-    if (at?.type === 'array') at = at.items;
-    else
-      at =
-        at?.properties?.[part] ?? (typeof at?.additionalProperties === 'object' ? at.additionalProperties : undefined);
-  }
-  return at;
 }
 
 export function valueAt(body: unknown, path: Path): unknown {

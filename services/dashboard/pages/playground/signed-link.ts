@@ -1,9 +1,8 @@
-import { linkRefusals } from '@webcapture/shared/api/link-refusals.ts';
 import type { Body } from './schema.ts';
 
-/** Returns the options of a request that a link cannot have. */
-export function optionsWithoutLink(request: Body): readonly string[] {
-  return [...linkRefusals.keys()].filter((name) => isGiven(request, name.split('.')));
+/** Returns the options of a request that a link cannot have. @param refused all such options, by dotted paths */
+export function optionsWithoutLink(request: Body, refused: readonly string[]): readonly string[] {
+  return refused.filter((name) => isGiven(request, name.split('.')));
 }
 
 /** Whether an object has a value at a path. */

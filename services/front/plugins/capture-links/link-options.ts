@@ -1,9 +1,8 @@
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
-import { linkRefusals } from '@webcapture/shared/api/link-refusals.ts';
+import { linkRefusals } from '@webcapture/shared/api/option-table.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { LinkParameter } from '../../auth/link-signature.ts';
-import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
-import { fieldAt } from '../../validation/explain-errors.ts';
+import { fieldAt, type JsonSchema, variantsOf } from '@webcapture/shared/api/describe-schema.ts';
 import { isObject } from '../../validation/is-object.ts';
 
 const schema: JsonSchema = captureRequestSchema as object;
@@ -109,8 +108,6 @@ function readText(field: JsonSchema, text: string): unknown {
   );
   return isMeant ? value : text;
 }
-
-const variantsOf = (field: JsonSchema): readonly JsonSchema[] => field.anyOf?.flatMap(variantsOf) ?? [field];
 
 /** Returns undefined for invalid JSON. */
 function jsonOf(text: string): unknown {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { WaitFor } from '@webcapture/shared/api/page-options.ts';
+import type { WaitFor } from '@webcapture/shared/api/option-schemas.ts';
 import type { ParsedSelector } from '@webcapture/shared/api/selector.ts';
 import type { isVisible as IsVisible } from './boxes.ts';
 import type {

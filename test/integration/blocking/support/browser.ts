@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import { type Browser, chromium, type Page } from 'playwright';
 import { inject } from 'vitest';
-import { blockNothing, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { type Blocker, loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../../services/renderer/blocking/blocking-session.ts';
 

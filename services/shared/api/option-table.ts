@@ -1,0 +1,504 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { regions } from '../runtime/regions.ts';
+import { extractNames, formats } from './formats.ts';
+import { oneOf } from './one-of.ts';
+import {
+  authSchema,
+  blockSchema,
+  clipSchema,
+  cookieSchema,
+  failOnSchema,
+  geolocationSchema,
+  maxCodeBytes,
+  maxLifetimeSeconds,
+  milliseconds,
+  optionalSelectors,
+  optionalSwitch,
+  optionalText,
+  persistenceSchema,
+  resizeSchema,
+  responseCacheSchema,
+  selectorReach,
+  selectorSchema,
+  viewportSchema,
+  waitForSchema,
+  webhookSchema,
+} from './option-schemas.ts';
+import { pdfSchema } from './pdf-options.ts';
+
+/** Timeout of the wait for each element to click. */
+export const clickTimeoutMs = 5000;
+
+/** Timeout of `script`. */
+export const scriptTimeoutMs = 5000;
+
+/** Timeout of reading the page for the extraction of its parts. */
+export const extractTimeoutMs = 8000;
+
+/** Time for metadata, attachments and encryption of a PDF, including the wait for other documents of the same renderer. */
+export const documentTimeoutMs = 30_000;
+
+/** Headings of the options in the playground and in the help of the command line, in order. */
+const groupTitles = [
+  'Image and file',
+  'Window and device',
+  'PDF',
+  'Waiting',
+  'Page',
+  'Visitor',
+  'Credentials',
+  'Cache and storage',
+  'Delivery',
+] as const;
+
+/** A rule between two options. */
+export interface Need {
+  readonly option: string;
+  /** Values that the other option must have one of. Without `values`, it must be set. */
+  readonly values?: readonly (string | boolean)[];
+  /** For the message of the refusal. */
+  readonly because?: string;
+}
+
+/** Facts of every option. */
+interface Facts {
+  /** Heading of its field in the playground and of its flag in the help of the command line; null: it has neither. */
+  readonly group: (typeof groupTitles)[number] | null;
+  /** Why a signed link cannot have the option. */
+  readonly notInLink?: string;
+  readonly needs?: readonly Need[];
+  readonly excludes?: readonly string[];
+}
+
+/** The options of a capture that the deadline of another option depends on. */
+interface Times {
+  readonly timeout: number;
+  readonly secrets?: { readonly pdfEncryption?: true };
+}
+
+/** Facts of an option that the renderer applies to the page. */
+interface PageFacts<Value> extends Facts {
+  /**
+   * Whether the effect of the option on a page ends with the capture, by its value. Otherwise, the capture neither reuses a page of its
+   * account nor leaves its page for reuse.
+   */
+  readonly isUndone: boolean | ((value: Value) => boolean);
+  /** Milliseconds that the option adds to the deadline of a capture. */
+  readonly addsMs: number | ((value: Value, times: Times) => number);
+}
+
+/** What responses and records show in place of a secret value: names in it, or only that it is set. */
+type ShownSecret<Value> = 'presence' | ((value: Value) => readonly string[]);
+
+/** Facts of an option with a secret value. A signed link cannot have it, and a page with it is never reused. */
+interface SecretFacts<Shown> extends Omit<Facts, 'notInLink'> {
+  readonly shows: Shown;
+  readonly addsMs: number | ((shown: true | readonly string[], times: Times) => number);
+}
+
+const isPublic = 'a link is public, and would show it';
+const isFile = 'a link is answered with the file';
+
+/*
+ * Each entry of the table has a schema and the facts of its kind; a missing fact is a type error. The schema is the source of the
+ * validation, the type, the OpenAPI document, and the texts of the playground and of the command line.
+ */
+
+const pageOption = <S extends TSchema>(schema: S, facts: PageFacts<Static<S>>) =>
+  ({ kind: 'page', schema, ...facts }) as const;
+
+const secretOption = <S extends TSchema, const Shown extends ShownSecret<Static<S>>>(
+  schema: S,
+  facts: SecretFacts<Shown>,
+) => ({ kind: 'secret', schema, notInLink: isPublic, ...facts }) as const;
+
+/** The renderer does not receive the option, or only the properties that follow from it. */
+const requestOption = <S extends TSchema>(schema: S, facts: Facts) => ({ kind: 'request', schema, ...facts }) as const;
+
+const isImage: Need = { option: 'format', values: ['png', 'jpeg', 'webp'] };
+const isAnywhere: Need = { option: 'isFullPage', values: [false], because: 'it can be anywhere on the page' };
+
+/**
+ * All options of `POST /capture`: the only definition of their fields, bounds and defaults, and of what the services have to know about
+ * each. Options of a page that are optional in the schema are absent from jobs and cache keys if they are not set or have their default,
+ * so that requests without a new option keep their cache entry.
+ */
+export const optionTable = {
+  url: requestOption(
+    optionalText(
+      2048,
+      'Absolute http or https URL of the page to capture, without a user name or password (see auth). Exactly one of url and html is required.',
+    ),
+    { group: null, excludes: ['html'] },
+  ),
+  html: requestOption(
+    optionalText(
+      1_048_576,
+      'HTML to render: raw if it contains "<", otherwise base64 (standard or URL-safe) of UTF-8. Exactly one of url and html is required.',
+    ),
+    { group: null, notInLink: 'an address cannot hold a page' },
+  ),
+  responseType: requestOption(
+    oneOf(['json', 'file'], {
+      default: 'json',
+      description:
+        'Respond with metadata (json) or with the file itself (file). file cannot be combined with background.',
+    }),
+    { group: null, notInLink: isFile },
+  ),
+
+  viewport: pageOption(viewportSchema, { group: 'Window and device', isUndone: true, addsMs: 0 }),
+  device: requestOption(
+    optionalText(
+      64,
+      'Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.',
+      { examples: ['iPhone 15'] },
+    ),
+    { group: 'Window and device' },
+  ),
+  colorScheme: pageOption(
+    oneOf(['light', 'dark', 'no-preference'], {
+      default: 'light',
+      description: 'Value of the media feature prefers-color-scheme.',
+    }),
+    { group: 'Window and device', isUndone: true, addsMs: 0 },
+  ),
+  media: pageOption(
+    Type.Optional(
+      oneOf(['screen', 'print'], {
+        description: 'Media type of the style sheets that apply. Without it: screen for images, print for PDF.',
+      }),
+    ),
+    { group: 'Window and device', isUndone: true, addsMs: 0 },
+  ),
+  reducedMotion: pageOption(optionalSwitch('Value of the media feature prefers-reduced-motion: reduce if true.'), {
+    group: 'Window and device',
+    isUndone: true,
+    addsMs: 0,
+  }),
+
+  format: pageOption(oneOf(formats, { default: 'png', description: 'Format of the file.' }), {
+    group: 'Image and file',
+    isUndone: true,
+    addsMs: 0,
+  }),
+  quality: pageOption(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: 80,
+      description: 'Image quality of jpeg and webp. Ignored for other formats.',
+    }),
+    { group: 'Image and file', isUndone: true, addsMs: 0 },
+  ),
+  isFullPage: pageOption(
+    Type.Boolean({
+      default: false,
+      description:
+        'Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.',
+    }),
+    { group: 'Image and file', isUndone: true, addsMs: 0 },
+  ),
+  selector: pageOption(
+    Type.Optional(
+      selectorSchema(
+        `${selectorReach} Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load.`,
+      ),
+    ),
+    { group: 'Image and file', isUndone: true, addsMs: 0, needs: [isAnywhere, isImage], excludes: ['clip'] },
+  ),
+  elementPadding: pageOption(
+    Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 200,
+        default: 0,
+        description: 'CSS pixels of the page to show around the element of selector, as far as the page goes.',
+      }),
+    ),
+    { group: 'Image and file', isUndone: true, addsMs: 0, needs: [{ option: 'selector' }] },
+  ),
+  clip: pageOption(Type.Optional(clipSchema), {
+    group: 'Image and file',
+    isUndone: true,
+    addsMs: 0,
+    needs: [isAnywhere, isImage],
+  }),
+  resize: pageOption(Type.Optional(resizeSchema), {
+    group: 'Image and file',
+    isUndone: true,
+    addsMs: 0,
+    needs: [isImage],
+  }),
+  omitBackground: pageOption(
+    optionalSwitch('Transparent where the page paints nothing. With format png or webp only.'),
+    { group: 'Image and file', isUndone: true, addsMs: 0, needs: [{ option: 'format', values: ['png', 'webp'] }] },
+  ),
+
+  pdf: pageOption(Type.Optional(pdfSchema), {
+    group: 'PDF',
+    isUndone: true,
+    addsMs: ({ metadata, attachments }, { secrets }) =>
+      metadata === undefined && attachments === undefined && !secrets?.pdfEncryption ? 0 : documentTimeoutMs,
+    needs: [{ option: 'format', values: ['pdf'] }],
+  }),
+
+  waitUntil: pageOption(
+    oneOf(['load', 'domcontentloaded', 'networkidle', 'commit'], {
+      default: 'load',
+      description:
+        "Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event.",
+    }),
+    { group: 'Waiting', isUndone: true, addsMs: 0 },
+  ),
+  timeout: pageOption(
+    milliseconds(5000, 120_000, 30_000, 'Navigation timeout in milliseconds. Time in the queue does not count.'),
+    { group: 'Waiting', isUndone: true, addsMs: (timeout) => timeout },
+  ),
+  imageTimeout: pageOption(
+    milliseconds(
+      0,
+      15_000,
+      3000,
+      'Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.',
+    ),
+    { group: 'Waiting', isUndone: true, addsMs: (timeout) => timeout },
+  ),
+  delay: pageOption(milliseconds(0, 15_000, 0, 'Additional time to wait after the page has loaded, in milliseconds.'), {
+    group: 'Waiting',
+    isUndone: true,
+    addsMs: (delay) => delay,
+  }),
+  waitFor: pageOption(Type.Optional(waitForSchema), {
+    group: 'Waiting',
+    isUndone: true,
+    addsMs: ({ timeout }) => timeout,
+  }),
+
+  headers: secretOption(
+    Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({
+        type: 'object',
+        writeOnly: true,
+        maxProperties: 50,
+        additionalProperties: { type: 'string', maxLength: 8192 },
+        examples: [{ Authorization: 'Bearer …' }],
+        description:
+          'HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.',
+      }),
+    ),
+    { group: 'Credentials', shows: (headers) => Object.keys(headers).toSorted(), addsMs: 0 },
+  ),
+  headersFor: pageOption(
+    Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 2048, examples: ['https://cdn.example.com'] }), {
+        maxItems: 20,
+        description: 'Other origins that are sent the headers of the request, such as https://cdn.example.com.',
+      }),
+    ),
+    { group: 'Credentials', notInLink: isPublic, isUndone: false, addsMs: 0, needs: [{ option: 'headers' }] },
+  ),
+  cookies: secretOption(
+    Type.Optional(
+      Type.Array(cookieSchema, {
+        maxItems: 100,
+        writeOnly: true,
+        description: 'Cookies that are set before the page is opened.',
+      }),
+    ),
+    { group: 'Credentials', shows: (cookies) => cookies.map(({ name }) => name), addsMs: 0 },
+  ),
+  auth: secretOption(Type.Optional(authSchema), {
+    group: 'Credentials',
+    shows: 'presence',
+    addsMs: 0,
+    needs: [{ option: 'url', because: 'supplied html has no origin that could request it' }],
+  }),
+
+  block: pageOption(blockSchema, {
+    group: 'Page',
+    isUndone: (block) => !Object.values(block).some(Boolean),
+    addsMs: 0,
+  }),
+  hide: pageOption(
+    optionalSelectors('Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors.'),
+    { group: 'Page', isUndone: true, addsMs: 0 },
+  ),
+  remove: pageOption(
+    optionalSelectors('Elements that are left out and take no place, whenever they come: up to 100 CSS selectors.'),
+    { group: 'Page', isUndone: true, addsMs: 0 },
+  ),
+  click: pageOption(
+    optionalSelectors(
+      'Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked.',
+      10,
+    ),
+    {
+      group: 'Page',
+      isUndone: false,
+      // A navigation after the clicks gets the same time as the first one.
+      addsMs: ({ length }, { timeout }) => (length === 0 ? 0 : timeout + length * clickTimeoutMs),
+    },
+  ),
+  javaScript: pageOption(
+    Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: 'false: scripts of the page and its frames do not run, and noscript is shown.',
+      }),
+    ),
+    { group: 'Page', isUndone: false, addsMs: 0 },
+  ),
+  css: secretOption(
+    optionalText(maxCodeBytes, 'Style sheet that is added to the page: up to 64 KiB.', { writeOnly: true }),
+    { group: 'Page', shows: 'presence', addsMs: 0 },
+  ),
+  script: secretOption(
+    optionalText(
+      maxCodeBytes,
+      'JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError.',
+      { writeOnly: true },
+    ),
+    {
+      group: 'Page',
+      shows: 'presence',
+      // A navigation after the script gets the same time as the first one.
+      addsMs: (_shown, { timeout }) => timeout + scriptTimeoutMs,
+      needs: [{ option: 'javaScript', values: [true] }],
+    },
+  ),
+  extract: pageOption(
+    Type.Optional(
+      Type.Array(oneOf(extractNames), {
+        minItems: 1,
+        maxItems: extractNames.length,
+        uniqueItems: true,
+        description:
+          'Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out.',
+      }),
+    ),
+    { group: 'Page', notInLink: isFile, isUndone: true, addsMs: extractTimeoutMs },
+  ),
+
+  region: requestOption(
+    oneOf(['auto', ...regions], {
+      default: 'auto',
+      description:
+        'Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.',
+    }),
+    { group: 'Visitor' },
+  ),
+  antiBot: pageOption(
+    Type.Boolean({
+      default: false,
+      description: 'Render with a browser that avoids bot detection. Costs one more token.',
+    }),
+    { group: 'Visitor', isUndone: (antiBot) => !antiBot, addsMs: 0 },
+  ),
+  locale: pageOption(
+    optionalText(
+      35,
+      'Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.',
+      { minLength: 2, examples: ['de-DE'] },
+    ),
+    { group: 'Visitor', isUndone: false, addsMs: 0 },
+  ),
+  timezone: pageOption(
+    optionalText(64, 'Time zone of the visitor, a name of the IANA time zone database.', {
+      examples: ['Europe/Berlin'],
+    }),
+    { group: 'Visitor', isUndone: false, addsMs: 0 },
+  ),
+  geolocation: pageOption(Type.Optional(geolocationSchema), { group: 'Visitor', isUndone: false, addsMs: 0 }),
+  userAgent: pageOption(
+    optionalText(
+      512,
+      'User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.',
+      {
+        examples: [
+          'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
+        ],
+      },
+    ),
+    { group: 'Visitor', isUndone: false, addsMs: 0 },
+  ),
+  ignoreTlsErrors: pageOption(
+    optionalSwitch(
+      'Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.',
+    ),
+    { group: 'Visitor', isUndone: false, addsMs: 0 },
+  ),
+
+  responseCache: requestOption(responseCacheSchema, { group: 'Cache and storage' }),
+  cdnTtl: requestOption(
+    Type.Integer({
+      exclusiveMinimum: 60,
+      maximum: maxLifetimeSeconds,
+      default: 86_400,
+      description: 'Time for which the file is kept, in seconds. Ignored when persistence is enabled.',
+    }),
+    { group: 'Cache and storage' },
+  ),
+  persistence: requestOption(persistenceSchema, {
+    group: 'Cache and storage',
+    notInLink: 'the file of a link ends with cdnTtl',
+  }),
+
+  background: requestOption(
+    Type.Boolean({ default: false, description: 'Queue the capture and respond immediately.' }),
+    { group: 'Delivery', notInLink: isFile },
+  ),
+  webhook: requestOption(Type.Optional(webhookSchema), {
+    group: 'Delivery',
+    notInLink: isFile,
+    needs: [{ option: 'background', values: [true] }],
+  }),
+  failOn: pageOption(Type.Optional(failOnSchema), {
+    group: 'Delivery',
+    isUndone: ({ consoleErrors }) => consoleErrors !== true,
+    addsMs: 0,
+  }),
+  diagnostics: pageOption(
+    optionalSwitch(
+      'Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.',
+    ),
+    { group: 'Delivery', isUndone: false, addsMs: 0 },
+  ),
+};
+
+type Table = typeof optionTable;
+export type OptionName = keyof Table;
+
+type NameOfKind<Kind> = { [Name in OptionName]: Table[Name]['kind'] extends Kind ? Name : never }[OptionName];
+export type PageOptionName = NameOfKind<'page'>;
+export type SecretOptionName = NameOfKind<'secret'>;
+
+export const optionNames = Object.keys(optionTable) as readonly OptionName[];
+
+const namesOfKind = (kind: Table[OptionName]['kind']) => optionNames.filter((name) => optionTable[name].kind === kind);
+
+export const pageOptionNames = namesOfKind('page') as readonly PageOptionName[];
+export const secretOptionNames = namesOfKind('secret') as readonly SecretOptionName[];
+
+/** Schemas of the options by name. */
+export const optionSchemas = Object.fromEntries(
+  optionNames.map((name) => [name, optionTable[name].schema]),
+) as unknown as { -readonly [Name in OptionName]: Table[Name]['schema'] };
+
+/** The options by heading. Options of group null, which determine the source and the form of the response, are in none. */
+export const optionGroups = groupTitles.map((title) => ({
+  title,
+  options: optionNames.filter((name) => optionTable[name].group === title),
+}));
+
+/**
+ * Options by dotted paths that a signed link cannot have, with the reasons: links are public and can be opened repeatedly. See
+ * docs/capture-links.md.
+ */
+export const linkRefusals: ReadonlyMap<string, string> = new Map([
+  ...optionNames.flatMap((name) => {
+    const { notInLink } = optionTable[name];
+    return notInLink === undefined ? [] : [[name, notInLink] as const];
+  }),
+  ['pdf.encryption', isPublic],
+]);
