@@ -96,7 +96,7 @@ const failOnSchema = closed(
     blank: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'The image has a single colour, or the pages of the PDF are empty.',
+        description: 'The image has a single color, or the pages of the PDF are empty.',
       }),
     ),
     challenge: Type.Optional(Type.Boolean({ default: false, description: 'The page shows a bot check.' })),
