@@ -22,7 +22,13 @@ import {
   rateLimitHeaderSchemas,
   setRateLimitHeaders,
 } from './answers.ts';
-import { extractedExample, progressExamples, queuedExample, requestExamples, resultExample } from './examples.ts';
+import {
+  extractedExample,
+  progressExamples,
+  queuedExample,
+  requestExamples,
+  resultExample,
+} from './capture-examples.ts';
 import { sendCapture } from './send-file.ts';
 
 export interface CaptureRouteDeps {

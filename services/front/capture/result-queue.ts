@@ -17,7 +17,7 @@ import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
-import { inTraceOf } from '@webcapture/shared/tracing/propagation.ts';
+import { inTraceOf } from '@webcapture/shared/tracing/spans.ts';
 import { type ReturnedJob, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
 interface ResultQueueDeps {

@@ -1,4 +1,4 @@
-import type { ErrorCode, FailureCause } from '../runtime/errors.ts';
+import { type ErrorCode, type FailureCause, ServiceError } from '../runtime/errors.ts';
 import type { Priority } from '../nats/streams.ts';
 import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
 import type { ExtractName, MimeType } from '../api/formats.ts';
@@ -192,3 +192,14 @@ export interface CaptureRecord {
   /** Stays after the diagnostics were removed. Absent: there never were any. */
   readonly diagnostics?: DiagnosticsFile;
 }
+
+/** Converts an error to the failure that a record stores. */
+export const toFailure = <Code extends ErrorCode>({
+  code,
+  message,
+  causedBy: cause,
+}: ServiceError<Code>): CaptureFailure & { readonly code: Code } => ({ code, message, cause });
+
+/** Converts the failure of a record to the error for clients. */
+export const toError = ({ code, message, cause }: CaptureFailure): ServiceError =>
+  new ServiceError(code, message, { causedBy: cause });

@@ -8,8 +8,7 @@ import { getMessage } from '../nats/get-message.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
 import type { Region } from '../runtime/regions.ts';
-import { traceHeaders } from '../tracing/propagation.ts';
-import { withSpan } from '../tracing/spans.ts';
+import { traceHeaders, withSpan } from '../tracing/spans.ts';
 import { type CaptureJob, captureJobVersion, type JobEnvelope, type UnsignedJob } from './job.ts';
 import type { Ticket, Tickets } from './tickets.ts';
 
