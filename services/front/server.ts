@@ -56,7 +56,7 @@ interface AppDeps {
     readonly clientLimits?: Partial<ClientLimitOptions>;
     readonly log: Logger;
     readonly metrics: FrontMetrics;
-    /** For the metrics of plugins. */
+    /** Registry of the metrics of plugins. */
     readonly registry: Registry;
     /** When it aborts, each response closes its connection. */
     readonly leaving: AbortSignal;

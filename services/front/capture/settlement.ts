@@ -35,7 +35,7 @@ export interface Settlement {
   readonly file?: StoredFile;
   /** Content of `file` if it was requested and the store has read it. */
   readonly bytes?: Buffer | undefined;
-  /** For `returned`: the job to queue again. */
+  /** The job to queue again; only for `returned`. */
   readonly returned?: ReturnedJob;
 }
 

@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 
-/** Helpers of the calls. */
+/** The caller sends these functions to the page as well. */
 declare const everyElement: typeof EveryElement;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const cssMayUse: typeof CssMayUse;
