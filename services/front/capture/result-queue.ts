@@ -20,7 +20,7 @@ import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts'
 import { inTraceOf } from '@webcapture/shared/tracing/spans.ts';
 import { type ReturnedJob, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
-interface ResultQueueDeps {
+export interface ResultQueueDeps {
   readonly session: NatsSession;
   readonly settlements: Pick<ResultSettler, 'settle'>;
   readonly captures: Pick<Captures, 'get' | 'change'>;

@@ -62,7 +62,7 @@ interface SettleContext {
   readonly wantsBytes?: boolean;
 }
 
-interface SettlementDeps {
+export interface SettlementDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;

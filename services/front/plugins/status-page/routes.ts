@@ -11,7 +11,7 @@ import { type AnswerDocument, example, plainAnswer } from '../../api/answers.ts'
 export interface StatusPageDeps {
   readonly publicUrl: string;
   readonly status: { readonly view: () => StatusView };
-  readonly history: { readonly histories: readonly ComponentHistory[]; readonly version: number };
+  readonly statusHistory: { readonly histories: readonly ComponentHistory[]; readonly version: number };
   /** Unix milliseconds, by the server's clock. */
   readonly now: () => number;
 }
@@ -24,9 +24,12 @@ const pageMaxAgeMs = 1000;
 const cacheControl = 'public, max-age=30, stale-if-error=86400';
 
 /** GET /status.html, its script, and the history as JSON and as a feed. They are served from memory and need no API key. */
-export function statusPageRoutes(app: FastifyInstance, { publicUrl, status, history, now }: StatusPageDeps): void {
-  const versionOf = () => String(history.version);
-  const view = keep(historyMaxAgeMs, versionOf, () => historyView(history.histories, status.view(), now()));
+export function statusPageRoutes(
+  app: FastifyInstance,
+  { publicUrl, status, statusHistory, now }: StatusPageDeps,
+): void {
+  const versionOf = () => String(statusHistory.version);
+  const view = keep(historyMaxAgeMs, versionOf, () => historyView(statusHistory.histories, status.view(), now()));
   const json = keep(historyMaxAgeMs, versionOf, () => tagged(JSON.stringify(view())));
   const feed = keep(historyMaxAgeMs, versionOf, () => tagged(atomFeed(view(), publicUrl)));
   const page = keep(pageMaxAgeMs, versionOf, () => renderPage(overlayStatus(status.view()), view(), publicUrl));
