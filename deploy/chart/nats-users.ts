@@ -10,7 +10,7 @@
 //   --secret <name>        the Secret with the passwords, in the namespace of NATS; its keys are in the README of the chart
 // The configuration file reads the passwords from variables.
 import { parseArgs } from 'node:util';
-import { isNamePrefix, namePrefixRule } from '@webcapture/shared/nats/name-prefix.ts';
+import { isNamePrefix, namePrefixRule } from '@webcapture/shared/nats/streams.ts';
 import { isRegion, regions as allRegions } from '@webcapture/shared/runtime/regions.ts';
 import { accountsOf, mainAccount, nameOf, type NatsUser } from '../local/nats-users.ts';
 

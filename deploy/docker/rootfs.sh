@@ -49,7 +49,7 @@ debian_layer() { # image, folder
   local options=()
   apt-config dump | grep -E '^Acquire::(http|https)' > "$2.apt" || true
   [ -s "$2.apt" ] && options+=(--aptopt="$2.apt")
-  # Keeps licences, and removes other documentation and translations.
+  # Keeps licenses, and removes other documentation and translations.
   mmdebstrap --quiet --mode=root --variant=essential --components=main "${options[@]}" \
     --aptopt='APT::Install-Recommends "false"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \

@@ -57,8 +57,8 @@ async function take(name: string, options: CaptureOptions): Promise<void> {
 
 /** Creates the captures that the lists show. */
 async function makeSamples(): Promise<string> {
-  const poster = (title: string, colours: string) =>
-    `<title>${title}</title><body style="margin:0;height:100vh;display:grid;place-items:center;font:bold 12vw Georgia,serif;color:#fff;background:linear-gradient(135deg,${colours})">${title}`;
+  const poster = (title: string, colors: string) =>
+    `<title>${title}</title><body style="margin:0;height:100vh;display:grid;place-items:center;font:bold 12vw Georgia,serif;color:#fff;background:linear-gradient(135deg,${colors})">${title}`;
   await client.capture({ html: poster('Autumn', '#c2410c,#fbbf24'), format: 'jpeg' });
   await client.capture({ html: poster('Invoice', '#334155,#94a3b8'), format: 'pdf' });
   await client.capture({ url: `${url}/docs`, isFullPage: true });

@@ -28,10 +28,10 @@ export interface LogFormat {
 }
 
 /**
- * Creates a format for a terminal (`colours`) or for a file. Names get their colours in the order of their first line.
+ * Creates a format for a terminal (`colors`) or for a file. Names get their colors in the order of their first line.
  */
-export function createLogFormat(colours: boolean): LogFormat {
-  const paint = (style: Style, text: string) => (colours ? styleText(style, text, { validateStream: false }) : text);
+export function createLogFormat(colors: boolean): LogFormat {
+  const paint = (style: Style, text: string) => (colors ? styleText(style, text, { validateStream: false }) : text);
   const seen: string[] = [];
   const prefix = (name: string) => {
     if (!seen.includes(name)) seen.push(name);
@@ -57,8 +57,8 @@ export function createLogFormat(colours: boolean): LogFormat {
   };
 }
 
-/** Whether to use colours: on a terminal, unless NO_COLOR is set (https://no-color.org). */
-export function wantsColours(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
+/** Whether to use colors: on a terminal, unless NO_COLOR is set (https://no-color.org). */
+export function wantsColors(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   if (env['NO_COLOR']) return false;
   return Boolean(env['FORCE_COLOR'] && env['FORCE_COLOR'] !== '0') || stream.isTTY === true;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { beforeNames } from '@webcapture/shared/nats/name-prefix.ts';
+import { beforeNames } from '@webcapture/shared/nats/streams.ts';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backup' | 'operator';

@@ -20,7 +20,7 @@ export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'serv
   readonly root: string;
   /** Receives text for the terminal, in complete lines. */
   readonly print: (text: string) => void;
-  readonly colours: boolean;
+  readonly colors: boolean;
   /** Restart services whose sources change, and build the dashboard when its sources change. */
   readonly watch?: boolean;
 }
@@ -32,7 +32,7 @@ export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'serv
  */
 export async function run(options: RunOptions): Promise<number> {
   const { print } = options;
-  const format = createLogFormat(options.colours);
+  const format = createLogFormat(options.colors);
   const note = (line: string) => print(format.note('webcapture', line));
   const stopping = new AbortController();
   let supervisor: Supervisor | undefined;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { help } from './help.ts';
-import { wantsColours } from './log-format.ts';
+import { wantsColors } from './log-format.ts';
 import { run } from './run.ts';
 
 /** `npm start`: runs the whole service on this machine. */
@@ -16,7 +16,7 @@ const code = await run({
   env: process.env,
   root: fileURLToPath(new URL('../..', import.meta.url)),
   print: (text) => process.stdout.write(`${text}\n`),
-  colours: wantsColours(process.stdout, process.env),
+  colors: wantsColors(process.stdout, process.env),
   watch: args.includes('--watch'),
 });
 process.exit(code);

@@ -1,4 +1,4 @@
-import { onStopSignal } from '@webcapture/shared/runtime/stop-signal.ts';
+import { onStopSignal } from '@webcapture/shared/runtime/shutdown.ts';
 
 /**
  * Calls `onStop` at the first stop signal of this process (Ctrl-C, SIGTERM, a closed terminal, or the end of the

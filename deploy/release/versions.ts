@@ -23,7 +23,7 @@ const places: Readonly<Record<string, RegExp>> = {
   'docs/operations.md': /(?<=FROM \S+\/webcapture\/renderer:|^version=)[\w.+-]+/gm,
   '{docs/cli,docs/releases,services/client/README}.md': /(?<=^version=)[\w.+-]+/gm,
   // The version of the processes in the examples of the OpenAPI document.
-  'services/front/api/examples.ts': /(?<=\bversion: ')[^']+/g,
+  'services/front/api/account-examples.ts': /(?<=\bversion: ')[^']+/g,
 };
 
 /** A version in a file, one for each place; `file` is relative to the root. */

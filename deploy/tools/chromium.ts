@@ -40,7 +40,7 @@ const fullOfPlaywright = {
   args: ['--no-shell'],
 };
 
-/** Renders captures in anti-bot mode, because sites recognise the headless shell. */
+/** Renders captures in anti-bot mode, because sites recognize the headless shell. */
 export const chromium: Tool = {
   name: 'chromium',
   variable: 'WEBCAPTURE_CHROMIUM_PATH',

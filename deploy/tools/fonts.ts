@@ -8,7 +8,7 @@ const packages = ['fontconfig', 'fonts-liberation', 'fonts-noto-core', 'fonts-no
 /** Languages of pages, as fontconfig's names for scripts. */
 const languages = 'en el ru zh-cn zh-tw ja ko ar fa he hi bn pa gu ta te kn ml si th lo km my ka hy am'.split(' ');
 
-/** Matches fonts with emoji in colour; several fonts contain only black and white ones. */
+/** Matches fonts with emoji in color; several fonts contain only black and white ones. */
 const emoji = ':charset=1f600:color=true';
 
 const fontconfig: Strategy = {
@@ -17,7 +17,7 @@ const fontconfig: Strategy = {
   candidates: async () => (process.platform === 'linux' ? installedFonts() : ['the system']),
 };
 
-/** Fonts for most scripts, and emoji in colour; without them, pages show empty boxes. */
+/** Fonts for most scripts, and emoji in color; without them, pages show empty boxes. */
 export const fonts: Tool = {
   name: 'fonts',
   inspect: () => Promise.resolve('complete'),
@@ -29,11 +29,11 @@ export const fonts: Tool = {
 
 /** Returns the file of one of the fonts. */
 async function installedFonts(): Promise<readonly string[]> {
-  const [all, coloured] = await Promise.all([list(':', '%{file}\t%{lang}\n'), list(emoji, '%{file}\n')]);
+  const [all, colored] = await Promise.all([list(':', '%{file}\t%{lang}\n'), list(emoji, '%{file}\n')]);
   const known = new Set(all.flatMap((font) => (font.split('\t')[1] ?? '').split('|')));
   const missing = languages.filter((language) => !known.has(language));
   if (missing.length > 0) throw new Error(`no font for the language ${missing.join(', ')}`);
-  if (coloured.length === 0) throw new Error('no font with emoji in colour');
+  if (colored.length === 0) throw new Error('no font with emoji in color');
   return all.slice(0, 1).map((font) => font.split('\t')[0] ?? '');
 }
 

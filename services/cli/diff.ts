@@ -38,7 +38,7 @@ export function diffCommand(context: Context): Command {
     .argument('<a>', 'expected picture, a PNG or JPEG file, or - for standard input')
     .argument('<b>', 'actual picture, a PNG or JPEG file, or -')
     .option('-o, --output <file>', 'PNG file that shows the differences')
-    .option('--threshold <number>', 'maximum difference of two equal colours, from 0 to 1', fraction, 0.1)
+    .option('--threshold <number>', 'maximum difference of two equal colors, from 0 to 1', fraction, 0.1)
     .option('--max-diff <share>', 'maximum share of different pixels, such as 0.001 or 0.1%', share, 0)
     .option('--json', 'print the result as JSON')
     .addHelpText('after', help)

@@ -40,7 +40,7 @@ export class CliError extends Error {
   }
 }
 
-/** By error code of the service; other codes are internal errors of the service. */
+/** Exit kinds by the error code of the service. Other codes are internal errors of the service. */
 const kindsByCode: Readonly<Record<string, ExitKind>> = {
   VALIDATION_ERROR: 'validation',
   URL_BLOCKED: 'validation',

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { onStopSignal } from '@webcapture/shared/runtime/stop-signal.ts';
+import { onStopSignal } from '@webcapture/shared/runtime/shutdown.ts';
 import { CommanderError } from 'commander';
 import type { Context } from './context.ts';
 import { CliError, errorLine, exitCodes, toCliError } from './errors.ts';
-import { createProgram } from './program.ts';
-import { suggestFlags } from './suggest-flags.ts';
+import { createProgram, suggestFlags } from './program.ts';
 import { plainText } from './text.ts';
 
 const stop = new AbortController();

@@ -1137,7 +1137,7 @@ export interface components {
             scriptError?: string;
             /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
             truncated: boolean;
-            /** @description Whether the image has a single colour. Of a PDF: whether its pages show nothing but one plain background. */
+            /** @description Whether the image has a single color. Of a PDF: whether its pages show nothing but one plain background. */
             blank: boolean;
             /** @description Whether the page showed a bot check. */
             challenge: boolean;
@@ -1732,7 +1732,7 @@ export interface components {
             /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
             status?: (number | string)[];
             /**
-             * @description The image has a single colour, or the pages of the PDF are empty.
+             * @description The image has a single color, or the pages of the PDF are empty.
              * @default false
              */
             blank?: boolean;
@@ -1944,7 +1944,7 @@ export interface components {
              */
             landscape?: boolean;
             /**
-             * @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm.
+             * @description Page margins: a number in millimeters, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm.
              * @default 10
              */
             margin?: number | string | {
@@ -1954,7 +1954,7 @@ export interface components {
                 left?: number | string;
             };
             /**
-             * @description Print background colours and images.
+             * @description Print background colors and images.
              * @default true
              */
             printBackground?: boolean;
@@ -1963,7 +1963,7 @@ export interface components {
              * @default 1
              */
             scale?: number;
-            /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
+            /** @description Width of the paper, with height and in place of paper: a number in millimeters or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
             width?: number | string;
             /** @description Height of the paper, like width. */
             height?: number | string;
@@ -2552,18 +2552,18 @@ export interface operations {
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */
                 "pdf.landscape"?: boolean;
-                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm. */
+                /** @description Page margins: a number in millimeters, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm. */
                 "pdf.margin"?: number | string | {
                     top?: number | string;
                     right?: number | string;
                     bottom?: number | string;
                     left?: number | string;
                 };
-                /** @description Print background colours and images. */
+                /** @description Print background colors and images. */
                 "pdf.printBackground"?: boolean;
                 /** @description Scale of the rendering. */
                 "pdf.scale"?: number;
-                /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
+                /** @description Width of the paper, with height and in place of paper: a number in millimeters or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
                 "pdf.width"?: number | string;
                 /** @description Height of the paper, like width. */
                 "pdf.height"?: number | string;
@@ -2686,7 +2686,7 @@ export interface operations {
                 cdnTtl?: number;
                 /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
                 "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour, or the pages of the PDF are empty. */
+                /** @description The image has a single color, or the pages of the PDF are empty. */
                 "failOn.blank"?: boolean;
                 /** @description The page shows a bot check. */
                 "failOn.challenge"?: boolean;
@@ -3065,18 +3065,18 @@ export interface operations {
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */
                 "pdf.landscape"?: boolean;
-                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm. */
+                /** @description Page margins: a number in millimeters, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm. */
                 "pdf.margin"?: number | string | {
                     top?: number | string;
                     right?: number | string;
                     bottom?: number | string;
                     left?: number | string;
                 };
-                /** @description Print background colours and images. */
+                /** @description Print background colors and images. */
                 "pdf.printBackground"?: boolean;
                 /** @description Scale of the rendering. */
                 "pdf.scale"?: number;
-                /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
+                /** @description Width of the paper, with height and in place of paper: a number in millimeters or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
                 "pdf.width"?: number | string;
                 /** @description Height of the paper, like width. */
                 "pdf.height"?: number | string;
@@ -3199,7 +3199,7 @@ export interface operations {
                 cdnTtl?: number;
                 /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
                 "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour, or the pages of the PDF are empty. */
+                /** @description The image has a single color, or the pages of the PDF are empty. */
                 "failOn.blank"?: boolean;
                 /** @description The page shows a bot check. */
                 "failOn.challenge"?: boolean;

@@ -289,7 +289,7 @@ async function runReaders(parts: ControllerParts, signal: AbortSignal): Promise<
   ]);
 }
 
-/** In this time after the start, streams that are being provisioned are not reported as an outage. */
+/** Time after the start in which missing streams are not reported as an outage, because they are being provisioned. */
 const provisioningMs = 10_000;
 
 /** The controller's main loop: collect, decide, publish. */

@@ -23,7 +23,7 @@ import {
   textVariable,
   type Variable,
 } from '@webcapture/shared/runtime/variables.ts';
-import { parseOrigins } from './http/cors-origins.ts';
+import { parseOrigins } from './http/cors.ts';
 
 const variables = {
   host: textVariable('WEBCAPTURE_HOST', {

@@ -99,8 +99,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   }
   void fleet.follow(session, { log, signal });
   void board.follow(session, { log, signal });
-  const history = new HistoryCache();
-  void history.follow(session, { log, signal });
+  const statusHistory = new HistoryCache();
+  void statusHistory.follow(session, { log, signal });
 
   const statistics = new Statistics(session, createStatisticsMetrics(metrics));
   const captures = new Captures(session, statistics.changed);
@@ -181,15 +181,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     count: createIdempotencyMetrics(metrics),
     log,
   });
-  const backgroundQueue = new BackgroundQueue({
-    captures,
-    jobs,
-    tasks,
-    regions,
-    htmlStore,
-    now: () => session.now(),
-    log,
-  });
+  const backgroundQueue = new BackgroundQueue({ captures, jobs, tasks, regions, htmlStore, now: session.now, log });
   const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress, corsOrigins } = config;
   const { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors, adminToken, presetKey, signInCode } = config;
   const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
@@ -212,90 +204,56 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     now,
     log,
   });
-  const streams = new EventStreams({ leaving, metrics: frontMetrics });
-  const usageHistory = new UsageHistory(session);
-  const overview = new OverviewCache({ fleet, status: () => board.view() });
   const app = await buildApp({
-    http: {
-      publicUrl,
-      trustProxy,
-      proxyHops,
-      maxConnectionsPerAddress,
-      corsOrigins,
-      log,
-      metrics: frontMetrics,
-      registry: metrics,
-      leaving,
-    },
-    capture: { pipeline, authenticator, store, metrics: frontMetrics },
-    captureLinks: { links, now },
-    captures: {
-      cdnUrl,
-      authenticator,
-      captures,
-      captureList: new CaptureList(session, undefined, now),
-      followUps,
-      tasks,
-      regions,
-      admission,
-      backgroundQueue,
-      allowIgnoreTlsErrors,
-      removeCaptureFiles: (record) =>
-        removeCaptureFiles(record, { store, cache, removeHtml: (name) => htmlStore.remove(name) }),
-      store,
-      now,
-      log,
-    },
-    files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
-    keys: { authenticator, keys, keyIssuer, now },
-    signingSecrets: { authenticator, keyIssuer },
-    webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
-    webhookDeliveries: {
-      authenticator,
-      captures,
-      followUps,
-      deliveries: new Deliveries(session),
-      tasks,
-      policy,
-      now,
-    },
-    usage: { authenticator, usage, limiter, embeddedShare, usageHistory, keys, now },
-    events: { authenticator, captureEvents: new CaptureEvents(session, leaving), streams },
-    admin: {
-      adminToken,
-      defaultLimits,
-      accounts,
-      authenticator,
-      keys,
-      keyIssuer,
-      overview,
-      streams,
-      notableCaptures: new NotableCaptures(session),
-      usageHistory,
-      deadLetters: new DeadLetters(session),
-      now,
-    },
+    publicUrl,
+    cdnUrl,
+    trustProxy,
+    proxyHops,
+    maxConnectionsPerAddress,
+    corsOrigins,
+    allowIgnoreTlsErrors,
+    defaultLimits,
+    adminToken,
+    log,
+    metrics: frontMetrics,
+    registry: metrics,
+    leaving,
+    now,
+    store,
+    authenticator,
+    links,
+    accounts,
+    keys,
+    keyIssuer,
+    limiter,
+    admission,
+    pipeline,
+    regions,
+    backgroundQueue,
+    captures,
+    followUps,
+    tasks,
+    policy,
+    usage,
+    embeddedShare,
     status: board,
-    thumbnails: { authenticator, captures, followUps, now },
-    mcp: {
-      publicUrl,
-      cdnUrl,
-      authenticator,
-      pipeline,
-      metrics: frontMetrics,
-      captures,
-      followUps,
-      status: board,
-      now,
-    },
-    statusPage: { history, now },
-    dashboard: {
-      folder: builtDashboard,
-      cdnUrl,
-      // Signed links lead to this origin.
-      fileOrigins: signLink === undefined ? [] : ['https://storage.googleapis.com'],
-      signInCode: signInCode && presetKey ? new SignInCode({ code: signInCode, key: presetKey, now }) : undefined,
-    },
+    statusHistory,
+    captureList: new CaptureList(session, undefined, now),
+    removeCaptureFiles: (record) =>
+      removeCaptureFiles(record, { store, cache, removeHtml: (name) => htmlStore.remove(name) }),
+    signedLinks: signLink === undefined ? null : new SignedLinks(signLink, now),
+    webhookSecrets: new WebhookSecrets(session),
+    deliveries: new Deliveries(session),
+    usageHistory: new UsageHistory(session),
+    captureEvents: new CaptureEvents(session, leaving),
+    streams: new EventStreams({ leaving, metrics: frontMetrics }),
+    overview: new OverviewCache({ fleet, status: () => board.view() }),
+    notableCaptures: new NotableCaptures(session),
+    deadLetters: new DeadLetters(session),
+    dashboardFolder: builtDashboard,
+    // Signed links lead to this origin.
+    fileOrigins: signLink === undefined ? [] : ['https://storage.googleapis.com'],
+    signInCode: signInCode && presetKey ? new SignInCode({ code: signInCode, key: presetKey, now }) : undefined,
   });
   const stopWriting = writeStatistics(statistics, { session, log, intervalMs: parts.statisticsMs });
   app.addHook('onClose', async () => {

@@ -21,9 +21,8 @@ import { statusRoutes } from './api/status.ts';
 import { webhookDeliveriesRoutes, type WebhookDeliveriesDeps } from './api/webhook-deliveries.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
 import { BodyShares } from './http/body-shares.ts';
-import { addressKey } from './http/client-address.ts';
+import { addressKey, Connections } from './http/connections.ts';
 import { ClientLimits, type ClientLimitOptions, type ShedReason } from './http/client-limits.ts';
-import { Connections } from './http/connections.ts';
 import { continueWhenRead } from './http/continue.ts';
 import { allowOrigins } from './http/cors.ts';
 import { answerClientError, answerError, answerNotFound, MethodNotAllowedError } from './http/errors.ts';
@@ -37,70 +36,72 @@ import { mergePlugin, type MergeDeps } from './plugins/merge/route.ts';
 import { statusPageRoutes, type StatusPageDeps } from './plugins/status-page/routes.ts';
 import { createPictures, thumbnailRoute, type ThumbnailDeps } from './plugins/thumbnails/route.ts';
 import { usageRoutes, type UsageDeps } from './plugins/usage/routes.ts';
-import type { StatusView } from './status-cache.ts';
 import { parseJson } from './validation/input.ts';
 import { JsonParser } from './validation/json-parser.ts';
 import { quickLengths } from './validation/string-lengths.ts';
 
-/** Dependencies of the HTTP application, by resource. */
-interface AppDeps {
-  readonly http: {
-    readonly publicUrl: string;
-    /** Whether clients connect through trusted proxies that state the client's address, and through how many. */
-    readonly trustProxy: boolean;
-    readonly proxyHops: number;
-    /** Maximum number of connections of one address without a valid API key. */
-    readonly maxConnectionsPerAddress: number;
-    /** Origins whose pages may call the API; see {@link allowOrigins}. */
-    readonly corsOrigins: readonly string[];
-    /** Overrides of the limits for clients without a valid key. */
-    readonly clientLimits?: Partial<ClientLimitOptions>;
-    readonly log: Logger;
-    readonly metrics: FrontMetrics;
-    /** For the metrics of plugins. */
-    readonly registry: Registry;
-    /** When it aborts, each response closes its connection. */
-    readonly leaving: AbortSignal;
-  };
-  readonly capture: CaptureRouteDeps & Pick<CaptureBodyDeps, 'authenticator'> & Pick<MergeDeps, 'pipeline'>;
-  readonly captureLinks: Pick<CaptureLinkDeps, 'links' | 'now'>;
-  readonly captures: CapturesDeps;
-  readonly files: FilesDeps;
-  readonly keys: KeysDeps;
-  readonly signingSecrets: SigningSecretDeps;
-  readonly webhooks: WebhooksDeps;
-  readonly webhookDeliveries: WebhookDeliveriesDeps;
-  readonly usage: UsageDeps;
-  readonly events: EventsDeps;
-  readonly admin: AdminDeps;
-  readonly status: { readonly view: () => StatusView };
-  readonly thumbnails: Omit<ThumbnailDeps, 'pictures'>;
-  readonly mcp: Omit<McpDeps, 'pictures'>;
-  readonly statusPage: Pick<StatusPageDeps, 'history' | 'now'>;
-  readonly dashboard: DashboardDeps;
+/** Settings and dependencies of the HTTP server itself. */
+interface HttpDeps {
+  readonly publicUrl: string;
+  /** Whether clients connect through trusted proxies that state the client's address, and through how many. */
+  readonly trustProxy: boolean;
+  readonly proxyHops: number;
+  /** Maximum number of connections of one address without a valid API key. */
+  readonly maxConnectionsPerAddress: number;
+  /** Origins whose pages may call the API; see {@link allowOrigins}. */
+  readonly corsOrigins: readonly string[];
+  /** Overrides of the limits for clients without a valid key. */
+  readonly clientLimits?: Partial<ClientLimitOptions>;
+  readonly log: Logger;
+  readonly metrics: FrontMetrics;
+  /** Registry of the metrics of plugins. */
+  readonly registry: Registry;
+  /** When it aborts, each response closes its connection. */
+  readonly leaving: AbortSignal;
 }
 
+/** Dependencies of the HTTP application. Each function that adds routes declares those that it needs. */
+type AppDeps = HttpDeps &
+  Pick<CaptureBodyDeps, 'authenticator'> &
+  CaptureRouteDeps &
+  CaptureLinkDeps &
+  CapturesDeps &
+  FilesDeps &
+  KeysDeps &
+  SigningSecretDeps &
+  WebhooksDeps &
+  WebhookDeliveriesDeps &
+  UsageDeps &
+  EventsDeps &
+  AdminDeps &
+  StatusPageDeps &
+  Omit<ThumbnailDeps, 'pictures'> &
+  Omit<McpDeps, 'pictures'> &
+  MergeDeps &
+  DashboardDeps;
+
 /** Creates the HTTP application of a front. It does not listen by itself. */
-export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInstance> {
-  const app: FastifyInstance = fastify(serverOptions(http));
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app: FastifyInstance = fastify(serverOptions(deps));
   shareCompiledSchemas(app);
+  const { authenticator, links, metrics } = deps;
   app.decorateRequest('facts', null as unknown as RequestFacts);
-  const shed = (reason: ShedReason) => http.metrics.shed(reason);
-  const limits = new ClientLimits(shed, http.clientLimits);
+  const shed = (reason: ShedReason) => metrics.shed(reason);
+  const limits = new ClientLimits(shed, deps.clientLimits);
   app.addHook('onRequest', async (request, reply) => {
     request.facts = new RequestFacts(addressKey(request.ip), request);
     void reply.header('x-request-id', request.id);
     // Not onResponse, because that hook is not called if the client has disconnected.
     reply.raw.once('close', () => {
-      recordRequest(request, reply, http.metrics);
+      recordRequest(request, reply, metrics);
       limits.settle(request.facts, reply.statusCode);
     });
   });
   // Behind a proxy, all connections belong to the proxy.
-  const connections = new Connections(http.trustProxy ? 0 : http.maxConnectionsPerAddress, shed);
+  const connections = new Connections(deps.trustProxy ? 0 : deps.maxConnectionsPerAddress, shed);
   connections.watch(app);
   continueWhenRead(app);
-  closeConnectionsWhenLeaving(app, http.leaving);
+  closeConnectionsWhenLeaving(app, deps.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
     // A request with a valid signature is no attempt to guess keys, even if the link or the key is no longer valid.
     const isUnknown =
@@ -124,9 +125,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   app.setSerializerCompiler(() => JSON.stringify);
 
   // Before any hook that can refuse a request.
-  await allowOrigins(app, http.corsOrigins);
-  const { authenticator } = deps.capture;
-  const { links } = deps.captureLinks;
+  await allowOrigins(app, deps.corsOrigins);
   await shedLoad(app, ({ headers, method, url }) =>
     // A signed link proves possession of a key.
     (method === 'POST'
@@ -137,38 +136,37 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
       () => false,
     ),
   );
-  await app.register(swagger, documentOptions(http.publicUrl));
+  await app.register(swagger, documentOptions(deps.publicUrl));
   const routes = methodsByPath(app);
   const parser = new JsonParser(maxOpenBytes);
   app.addHook('onClose', () => parser.close());
-  const { registry } = http;
-  const pictures = createPictures(app, { ...deps.captures, registry });
+  const pictures = createPictures(app, deps);
   await app.register(async (scope) => {
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
-    captureRoute(scope, deps.capture);
-    mergePlugin(scope, { ...deps.captures, ...deps.capture, registry });
-    mcpRoute(scope, { ...deps.mcp, pictures });
+    captureRoute(scope, deps);
+    mergePlugin(scope, deps);
+    mcpRoute(scope, { ...deps, pictures });
   });
-  captureLinkRoute(app, { ...deps.capture, ...deps.captureLinks });
-  capturesRoutes(app, deps.captures);
-  diagnosticsRoutes(app, deps.captures);
-  filesRoutes(app, deps.files);
-  keysRoutes(app, deps.keys);
-  signingSecretRoute(app, deps.signingSecrets);
-  webhooksRoutes(app, deps.webhooks);
-  webhookDeliveriesRoutes(app, deps.webhookDeliveries);
-  usageRoutes(app, deps.usage);
-  eventsRoute(app, deps.events);
-  await adminRoutes(app, deps.admin);
+  captureLinkRoute(app, deps);
+  capturesRoutes(app, deps);
+  diagnosticsRoutes(app, deps);
+  filesRoutes(app, deps);
+  keysRoutes(app, deps);
+  signingSecretRoute(app, deps);
+  webhooksRoutes(app, deps);
+  webhookDeliveriesRoutes(app, deps);
+  usageRoutes(app, deps);
+  eventsRoute(app, deps);
+  await adminRoutes(app, deps);
   statusRoutes(app, deps.status);
-  statusPageRoutes(app, { ...deps.statusPage, status: deps.status, publicUrl: http.publicUrl });
+  statusPageRoutes(app, deps);
   devicesRoute(app);
-  thumbnailRoute(app, { ...deps.thumbnails, pictures });
-  await dashboardRoutes(app, deps.dashboard);
+  thumbnailRoute(app, { ...deps, pictures });
+  await dashboardRoutes(app, deps);
   await metaRoutes(app);
-  llmsRoute(app, http.publicUrl);
+  llmsRoute(app, deps.publicUrl);
   // Without an admin token, the admin endpoints do not exist, for any method.
-  const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');
+  const isThere = (path: string) => deps.adminToken !== undefined || !path.startsWith('/admin/');
   for (const [path, methods] of [...routes].filter(([each]) => isThere(each))) refuseOthers(app, path, [...methods]);
   return app;
 }
@@ -224,7 +222,7 @@ function refuseOthers(app: FastifyInstance, path: string, allowed: readonly stri
 }
 
 /** Returns the options of the server. Requests must arrive quickly, but responses may take minutes. */
-function serverOptions({ trustProxy, proxyHops, log }: AppDeps['http']): FastifyHttpOptions<Server> {
+function serverOptions({ trustProxy, proxyHops, log }: HttpDeps): FastifyHttpOptions<Server> {
   return {
     loggerInstance: log,
     // Our own hook logs one line for each request.

@@ -6,7 +6,7 @@ import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
-import { benchNeighbours } from './neighbours/neighbours.ts';
+import { benchNeighbors } from './neighbors/neighbors.ts';
 import { benchPages } from './pages/gallery.ts';
 import { benchTilesCost } from './pages/tiles-cost.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
@@ -25,7 +25,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   pages     captures of third-party pages and what a person sees, as a gallery (runs only if named)
   tiles     whole pages in tiles, and the same pages with a grown viewport (runs only if named)
   slots     captures per second and memory of a renderer with 1 to 4 slots for two cores (some minutes; runs only if named)
-  neighbours  small captures next to hostile pages (some minutes; runs only if named)
+  neighbors  small captures next to hostile pages (some minutes; runs only if named)
   scale     costs of a large service (some minutes; runs only if named)
   soak      memory over many captures (an hour; runs only if named)
 
@@ -35,7 +35,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
   --write        of speed and slots: also writes the tables to docs/benchmarks.md
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it;
-                 of neighbours: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
+                 of neighbors: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
   --captures N   ends the soak after N captures (2000)
   --minutes N    ends the soak after N minutes (60)
 `;
@@ -56,7 +56,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   slots: [() => benchSlots({ isQuick: values.quick, write: values.write })],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
-  neighbours: [() => benchNeighbours({ only: values.only })],
+  neighbors: [() => benchNeighbors({ only: values.only })],
   pages: [() => benchPages({ only: values.only })],
   tiles: [benchTilesCost],
   attack: [benchAttack],

@@ -38,7 +38,7 @@ const pages: readonly HardPage[] = [
     site: { '/': html('<p hidden>text') },
     options: { failOn: all },
     formats: ['png'],
-    fails: { code, message: /^failOn.blank: the image has a single colour/ },
+    fails: { code, message: /^failOn.blank: the image has a single color/ },
   },
   {
     name: 'failOn: a blank pdf, regardless of its header and footer',

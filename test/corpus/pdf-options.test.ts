@@ -16,7 +16,7 @@ function printed(
 
 const pagesOf = ({ pdf }: Seen) => pdf?.pages ?? [];
 const textOf = (seen: Seen) => pagesOf(seen).map(({ text }) => text);
-/** Size of each page in millimetres. */
+/** Size of each page in millimeters. */
 const sizesOf = (seen: Seen) =>
   pagesOf(seen).map(({ width, height }) => [width, height].map((points) => Math.round((points / 72) * 25.4)));
 const sizeInMetadata = ({ rendering: { width, height } }: Seen) =>

@@ -9,7 +9,7 @@ export function rowsOf(count: number, attributes = ''): string {
   ).join('');
 }
 
-/** The colour of the nth row: the first 4,096 are all different, and neighbours differ strongly. */
+/** The colour of the nth row: the first 4,096 are all different, and neighbors differ strongly. */
 function rowColour(index: number): string {
   const channels = [(index * 112) % 256, ((index >> 4) * 80) % 256, 40 + (index >> 8) * 12];
   return `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;

@@ -198,7 +198,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectSize(320, 600),
   },
   {
-    name: 'a fixed sidebar extends to the end, and its centred content stays in place',
+    name: 'a fixed sidebar extends to the end, and its centered content stays in place',
     site: {
       '/': html(
         `<style>nav { position: fixed; top: 0; left: 0; width: 80px; height: 100vh; display: flex; flex-direction: column; justify-content: center; background: ${blue} }

@@ -37,9 +37,9 @@ test('the letter has its letterhead once, and wide margins from the second page 
   const { pdf } = await fleet().api.pdf(exampleOf('letter.html'));
   expect(pdf.pages.length).toBeGreaterThan(1);
   const tops = pdf.pages.map(({ pieces }) => Math.min(...pieces.map(({ y }) => y)));
-  const millimetre = 72 / 25.4;
-  expect(tops[0]).toBeLessThan(25 * millimetre);
-  for (const top of tops.slice(1)) expect(top).toBeGreaterThan(25 * millimetre);
+  const millimeter = 72 / 25.4;
+  expect(tops[0]).toBeLessThan(25 * millimeter);
+  for (const top of tops.slice(1)) expect(top).toBeGreaterThan(25 * millimeter);
   expect(pdf.text.match(/Example Ltd/g)).toHaveLength(1);
   expect(pdf.pages.at(-1)?.text).toContain('Yours sincerely');
 });

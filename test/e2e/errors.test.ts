@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../harness/free-port.ts';
-import { hostileNeighbours } from '../harness/hostile-neighbours.ts';
+import { hostileNeighbors } from '../harness/hostile-neighbors.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
@@ -139,7 +139,7 @@ describe('memory', { tags: 'long' }, () => {
       return records.reduce((tokens, { status, tokenCost }) => tokens + (status === 'completed' ? tokenCost : 0), 0);
     };
     const [before, completedBefore] = [await usageCheck.usage(), await completed()];
-    const html = hostileNeighbours.find(({ name }) => name === 'memory')?.html;
+    const html = hostileNeighbors.find(({ name }) => name === 'memory')?.html;
     // The page would otherwise be captured before it has taken that much memory.
     const hostile = api.refused({ html, delay: 15_000 });
     for (let count = 0; count < 3; count += 1) await api.captured({ html: `<p>${count}` });

@@ -7,7 +7,7 @@ import { useFleet, useSite } from '../harness/use.ts';
 const fleet = useFleet();
 const site = useSite();
 
-/** Converts a length in millimetres to points. */
+/** Converts a length in millimeters to points. */
 const points = (mm: number) => (mm / 25.4) * 72;
 const cssPixels = (mm: number) => Math.round((mm / 25.4) * 96);
 
@@ -87,7 +87,7 @@ test('custom paper, selected pages, a footer and bookmarks', async () => {
 });
 
 describe.concurrent('margin', { tags: 'long' }, () => {
-  /** Position of the text of a page without margins, in millimetres from the left and top edge. */
+  /** Position of the text of a page without margins, in millimeters from the left and top edge. */
   const textAt = async (margin: unknown) => {
     const html = '<body style="margin:0"><p style="margin:0;font:20px/20px sans-serif">Here</p>';
     const { pdf } = await fleet().api.pdf({ html, ...(margin === undefined ? {} : { pdf: { margin } }) });

@@ -101,7 +101,7 @@ describe('98.css, a documentation of one long page', () => {
     expect(data.report.title).toContain('98.css');
     expect(picture.height).toBeGreaterThan(7000);
     expect(picture.height).toBeLessThan(20_000);
-    // Mostly Windows 98 grey, with some blue title bars.
+    // Mostly Windows 98 gray, with some blue title bars.
     expect(picture.dominant(1)[0]?.colour).toBe('#c0c0c0');
     expect(picture.share('#000080', 10)).toBeGreaterThan(0.0005);
     // Screens further down have as much content as the first.

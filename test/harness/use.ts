@@ -19,7 +19,7 @@ const sharedFleet = workerWide(
           WEBCAPTURE_ADMIN_TOKEN: adminToken,
           WEBCAPTURE_MIN_REFRESH_INTERVAL: '1',
           WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS: 'true',
-          // The operator has allowed 127.0.0.4 and its neighbour, and then blocked 127.0.0.4 again.
+          // The operator has allowed 127.0.0.4 and its neighbor, and then blocked 127.0.0.4 again.
           WEBCAPTURE_EGRESS_ALLOW: `${testSites},127.0.0.4/31`,
           WEBCAPTURE_EGRESS_DENY: '127.0.0.4',
         },

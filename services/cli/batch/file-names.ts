@@ -2,9 +2,9 @@ import type { Format } from '@webcapture/shared/api/formats.ts';
 import { CliError } from '../errors.ts';
 import type { Entry } from './entries.ts';
 
-/** In bytes. File systems allow 255 for a name, and temporary files and extensions need a part of it. */
+/** Maximum size of a name in bytes. File systems allow 255, of which temporary files and extensions need a part. */
 const maxNameBytes = 120;
-/** Such as `-100000.webp`. */
+/** Maximum size of the end of a name, such as `-100000.webp`. */
 const maxEndingBytes = 12;
 
 /** Files of a batch that are not pictures. */

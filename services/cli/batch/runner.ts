@@ -32,7 +32,7 @@ interface BatchRunOptions {
   readonly journal: Journal;
   readonly folder: string;
   readonly entries: readonly Entry[];
-  /** By entry id. */
+  /** Files by the id of their entry. */
   readonly files: ReadonlyMap<string, string>;
   readonly maxConcurrency: number;
   readonly maxRetries: number;

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { existsSync } from 'node:fs';
 import type { CaptureResult, PendingCapture, Webcapture } from '@webcapture/client';
 import { Command } from 'commander';
 import { describeReport, isProblem } from '@webcapture/shared/api/describe-report.ts';
@@ -8,13 +9,12 @@ import { flagOf } from '@webcapture/shared/api/option-flags.ts';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { checkOutput, writeAtomically } from '../files.ts';
+import { checkOutput, writeAtomically, readUserFile } from '../files.ts';
 import { json } from '../json.ts';
 import { plainText } from '../text.ts';
-import { showWhile } from '../terminal.ts';
+import { showWhile, readAll } from '../terminal.ts';
 import { addCaptureFlags, readCaptureFlags } from './flags.ts';
 import { asCaptureOptions, findProblems } from './options.ts';
-import { readSource } from './source.ts';
 
 interface CaptureFlags extends ConnectionFlags {
   readonly output?: string;
@@ -170,4 +170,36 @@ export function remarks(report: CaptureResult['report']): string[] {
 function bytes(count: number): string {
   if (count < 1000) return `${count} B`;
   return count < 1e6 ? `${(count / 1000).toFixed(0)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+}
+
+/** The fields of a request that select the page. */
+type Source = { readonly url: string } | { readonly html: string };
+
+/** A URL is used unchanged; a file, or standard input for `-`, is read as HTML. @throws CliError `usage` or `file` */
+async function readSource({ terminal }: Pick<Context, 'terminal'>, text: string): Promise<Source> {
+  if (/^https?:\/\//i.test(text)) return { url: text };
+  if (text === '-') return { html: asHtml(await readAll(terminal.stdin), 'Standard input') };
+  if (existsSync(text)) return { html: asHtml(await readUserFile(text), text) };
+  const isAddress = /^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)/.test(text) || /^localhost(:\d+)?([/?#]|$)/.test(text);
+  const hint = isAddress ? ` For a web page, use its full URL: https://${text}` : '';
+  const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(text)?.[1];
+  if (scheme !== undefined) {
+    throw new CliError(
+      'usage',
+      `${scheme} addresses cannot be captured: only http and https, files by their path, and - for standard input.`,
+    );
+  }
+  throw new CliError('usage', `There is no file ${text}.${hint}`);
+}
+
+function asHtml(bytes: Buffer, name: string): string {
+  let html: string;
+  try {
+    html = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new CliError('usage', `${name} is not HTML in UTF-8.`, { cause: error });
+  }
+  if (html.trim() === '') throw new CliError('usage', `${name} is empty; it must be HTML.`);
+  // The service decodes text without "<" as base64.
+  return html.includes('<') ? html : bytes.toString('base64');
 }

@@ -19,9 +19,9 @@ type Reading = 'boolean' | 'single' | 'list' | 'record' | 'json';
 
 /** An option of `POST /capture` with a flag: a leaf of the schema. */
 export interface CaptureOption {
-  /** Such as ['viewport', 'width']. */
+  /** Path of the field, such as ['viewport', 'width']. */
   readonly path: readonly string[];
-  /** Such as `--viewport-width`. */
+  /** Name of the flag, such as `--viewport-width`. */
   readonly flag: string;
   readonly group: string;
   readonly schema: JsonSchema;

@@ -182,7 +182,7 @@ const operationNames = {
 /** Returns the state of a region, the worst of all its facts; null while its renderers are unknown. */
 export function decideRegion(facts: RegionFacts): Verdict | null {
   const renderers = judgeClusters(facts) ?? withSilence(judgeRenderers(facts), facts.unreportedForMs);
-  // Renderers that were heard exist in any case; only missing ones are uncertain.
+  // The state of renderers with fresh heartbeats is certain. Only missing renderers are uncertain.
   if (!facts.fleetKnown && renderers.status !== 'operational') return null;
   // A test capture says nothing about renderers that have stopped since.
   const canary = renderers.status === 'major_outage' ? null : facts.canary;
@@ -206,7 +206,7 @@ function withSilence(verdict: Verdict, unreportedForMs: number | null): Verdict 
   return { ...verdict, message: `${verdict.message}; no cluster has reported it for ${duration(unreportedForMs)}` };
 }
 
-/** With fewer captures in five minutes, the failure rate is not used: one failure in two captures means little. */
+/** Minimum number of captures in five minutes for a failure rate: one failure in two captures means little. */
 export const minCaptures = 10;
 
 const maxFailedShare = 0.2;

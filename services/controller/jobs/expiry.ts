@@ -72,7 +72,7 @@ const subjectsAtOnce = 8;
 /** A failed cleanup is retried after this time. */
 const retryMs = 5 * 60_000;
 
-/** This many failures in a row mean that the store is failing: nothing is postponed then, and the next pass retries. */
+/** Number of consecutive failures after which the store counts as failing. Nothing is postponed then, and the next pass retries. */
 const outageSize = 20;
 
 export interface ExpirySweepDeps extends ExpiryDeps {
@@ -82,7 +82,7 @@ export interface ExpirySweepDeps extends ExpiryDeps {
   readonly log: Logger;
 }
 
-/** How far a subject has been read. */
+/** Progress of reading a subject. */
 interface Minute {
   /** Stream sequence of the first unread entry. */
   next: number;
@@ -195,7 +195,7 @@ export class ExpirySweep {
     }
   }
 
-  /** The records of the captures by uuid from any replica; missing records are absent. */
+  /** Returns the records of the captures by uuid, from any replica. Missing records are absent. */
   async #records(entries: readonly Expiry[]): Promise<ReadonlyMap<string, Entry<CaptureRecord>>> {
     const found = new Map<string, Entry<CaptureRecord>>();
     const subjects = new Set(entries.map(({ account, uuid }) => keySubject('db', captureKey(account, uuid))));

@@ -103,13 +103,13 @@ async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): 
   return withDefaultLimits(found.value, defaultLimits);
 }
 
-/** A requested region always; otherwise the last region if it has a renderer, or else any region with one. */
+/** Returns the requested region; for `auto`, the last region if it has a renderer, otherwise any region with a renderer. */
 function regionFor({ requestedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
   if (requestedRegion !== 'auto') return requestedRegion;
   return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;
 }
 
-/** The next future time of the refresh interval. */
+/** Returns the next time of the refresh interval that is in the future. */
 function nextAfter({ nextRefreshAt = 0, persistence }: CaptureRecord, now: number): number {
   const interval = persistence?.refreshIntervalMs ?? 0;
   if (interval === 0) return now + soonMs;

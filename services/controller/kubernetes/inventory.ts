@@ -155,8 +155,8 @@ export class Inventory {
   #deploymentsByRegion(
     named: ReadonlyMap<Region, readonly RenderRegion[]>,
   ): ReadonlyMap<Region, readonly Deployment[]> {
-    const labelled = [...this.#deployments.objects.values()].filter(({ region }) => region !== null);
-    const makers = new Map<Region, readonly Deployment[]>(Map.groupBy(labelled, ({ region }) => region as Region));
+    const labeled = [...this.#deployments.objects.values()].filter(({ region }) => region !== null);
+    const makers = new Map<Region, readonly Deployment[]>(Map.groupBy(labeled, ({ region }) => region as Region));
     for (const [region, resources] of named) {
       const found = resources.flatMap(({ spec }) => this.#deployments.objects.get(spec.deployment) ?? []);
       if (found.length > 0) makers.set(region, [...new Set(found)]);

@@ -22,11 +22,11 @@ export interface FailableJob {
   readonly reply?: JobReply;
 }
 
-/** How a capture fails that no renderer will finish. */
+/** The failure of a capture that no renderer will finish. */
 export interface JobFailure {
   readonly reason: FailReason;
   readonly failure: CaptureFailure;
-  /** Only if no renderer has started it. */
+  /** Whether the capture fails only if no renderer has started it. */
   readonly unlessBegun: boolean;
 }
 

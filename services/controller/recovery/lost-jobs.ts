@@ -1,4 +1,4 @@
-import { toFailure } from '@webcapture/shared/captures/failure.ts';
+import { toFailure } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
 import { stateOf } from '@webcapture/shared/captures/transitions.ts';

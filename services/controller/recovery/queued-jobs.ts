@@ -31,7 +31,7 @@ export function readQueuedJob(data: Uint8Array): QueuedJob | null {
   };
 }
 
-/** The fields of a JSON object; an empty object for anything else. */
+/** Returns the fields of a JSON object; an empty object for anything else. */
 export function fieldsOf(data: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(data));

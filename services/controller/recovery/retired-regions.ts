@@ -80,7 +80,7 @@ export class RetiredRegions {
     }
   }
 
-  /** The regions of this controller, and those of a newer configuration whose controllers are about to take over. */
+  /** Returns the regions of this controller, and those of a newer configuration whose controllers are about to take over. */
   async #installed(): Promise<readonly Region[]> {
     const found = await readFleetConfig(this.#deps.live);
     return [...this.#deps.regions, ...(found === null ? [] : regionsOf(found.value))];
@@ -124,7 +124,7 @@ export class RetiredRegions {
     return settled;
   }
 
-  /** Sequence of the last job that the durable delivered; null when it does not exist. */
+  /** Returns the sequence of the last job that the durable delivered; null if the durable does not exist. */
   async #lastDelivered(durable: string): Promise<number | null> {
     try {
       const { delivered } = await this.#deps.session.jsm.consumers.info(streamNames.captures, durable);

@@ -6,7 +6,7 @@ const storageName = 'webcapture.theme';
 
 export const theme = signal<Theme>(storedTheme());
 
-/** The colours use CSS light-dark(), which follows `color-scheme`; base.css sets it from this attribute. */
+/** The colors use CSS light-dark(), which follows `color-scheme`; base.css sets it from this attribute. */
 effect(() => {
   if (theme.value === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme.value;

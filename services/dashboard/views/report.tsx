@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { formatDuration, formatNumber } from '../shell/format.ts';
 import { Card } from '../widgets/card.tsx';
 import { Bar, type BarPart } from '../widgets/figures.tsx';
-import { type Finding, Findings } from '../widgets/findings.tsx';
+import { UntrustedText } from '../widgets/untrusted-text.tsx';
 
 /** The request of a capture, or the known part of it. */
 type Request = Readonly<Record<string, unknown>>;
@@ -103,4 +103,33 @@ function timingsOf({ report: { timings } }: CaptureResult): readonly BarPart[] {
     part('shoot', timings.shootMs),
     part('store', timings.storeMs),
   ];
+}
+
+interface Finding {
+  readonly tone: 'good' | 'warning' | 'bad' | 'plain';
+  readonly text: string;
+  /** Untrusted text of the captured page. */
+  readonly quote?: string;
+}
+
+const marks: Readonly<Record<Finding['tone'], string>> = { good: '✓', warning: '!', bad: '✕', plain: '·' };
+
+/** The findings of a report, in sentences. */
+function Findings({ findings }: { readonly findings: readonly Finding[] }) {
+  return (
+    <ul class="findings">
+      {findings.map(({ tone, text, quote }) => (
+        <li key={text} class={`finding is-${tone}`}>
+          <span class="finding-mark" aria-hidden="true">
+            {marks[tone]}
+          </span>
+          <span>
+            {tone === 'warning' && <span class="visually-hidden">Warning: </span>}
+            {tone === 'bad' && <span class="visually-hidden">Problem: </span>}
+            {text} {quote !== undefined && <UntrustedText text={quote} />}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -30,7 +30,7 @@ export interface BarPart {
 
 /**
  * A bar of parts with a legend. `max` is the value of the whole bar; the default is the sum of the parts. The legend repeats all
- * values of the bar, so that colours are not needed to read it.
+ * values of the bar, so that colors are not needed to read it.
  */
 export function Bar({
   parts,
@@ -46,14 +46,14 @@ export function Bar({
     <figure class="bar" aria-label={label}>
       <div class="bar-track" aria-hidden="true">
         {parts.map(({ label: name, value }, index) => (
-          <span key={name} class={`bar-part colour-${index % 6}`} style={{ width: `${(100 * value) / whole}%` }} />
+          <span key={name} class={`bar-part color-${index % 6}`} style={{ width: `${(100 * value) / whole}%` }} />
         ))}
       </div>
       <figcaption>
         <ul class="legend">
           {parts.map(({ label: name, text }, index) => (
             <li key={name}>
-              <span class={`legend-mark colour-${index % 6}`} aria-hidden="true" />
+              <span class={`legend-mark color-${index % 6}`} aria-hidden="true" />
               {name} <b>{text}</b>
             </li>
           ))}

@@ -101,7 +101,7 @@ interface InputFieldProps {
   readonly autofocus?: boolean;
 }
 
-/** A labelled input of a {@link Form}. */
+/** A labeled input of a {@link Form}. */
 export function InputField({ name, label, help, ...others }: InputFieldProps) {
   // The types of Preact know each type of input apart, but not a choice of them.
   const attributes: object = others;

@@ -41,7 +41,7 @@ export function Viewer({
   }, []);
 
   const scale = scaleOf(zoom, { width, height }, room);
-  // Keeps the centre point in place.
+  // Keeps the center point in place.
   const zoomTo = (next: Zoom) => {
     const element = frame.current;
     const target = scaleOf(next, { width, height }, room);

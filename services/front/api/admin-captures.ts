@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import { callNats } from '../nats.ts';
 import { pageQueryOf } from '../validation/input.ts';
 import { adminOperation, adminRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
-import { adminCapturesExample, deadLettersExample } from './examples.ts';
+import { adminCapturesExample, deadLettersExample } from './account-examples.ts';
 
 export interface AdminCapturesDeps {
   readonly notableCaptures: Pick<NotableCaptures, 'list'>;

@@ -12,7 +12,7 @@ import {
   sendData,
   successAnswer,
 } from './answers.ts';
-import { overviewExample } from './examples.ts';
+import { overviewExample } from './account-examples.ts';
 
 export interface AdminFleetDeps {
   readonly overview: Pick<OverviewCache, 'view' | 'follow'>;

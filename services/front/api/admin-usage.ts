@@ -14,7 +14,7 @@ import type { FastifyInstance } from 'fastify';
 import { callNats } from '../nats.ts';
 import { pageQueryOf } from '../validation/input.ts';
 import { adminOperation, adminRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
-import { adminUsageExample } from './examples.ts';
+import { adminUsageExample } from './account-examples.ts';
 
 export interface AdminUsageDeps {
   readonly usageHistory: Pick<UsageHistory, 'sumByAccount'>;

@@ -35,7 +35,7 @@ import { adminCapturesRoutes, type AdminCapturesDeps } from './admin-captures.ts
 import { adminFleetRoutes, type AdminFleetDeps } from './admin-fleet.ts';
 import { adminUsageRoute, type AdminUsageDeps } from './admin-usage.ts';
 import { adminOperation, adminRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
-import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
+import { accountExample, bodyExamples, keyExample, newKeyExample } from './account-examples.ts';
 import { defaultScopes, revokeKeyQuery } from './keys.ts';
 
 export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps, AdminUsageDeps {

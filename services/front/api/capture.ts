@@ -23,7 +23,13 @@ import {
   rateLimitHeaderSchemas,
   setRateLimitHeaders,
 } from './answers.ts';
-import { extractedExample, progressExamples, queuedExample, requestExamples, resultExample } from './examples.ts';
+import {
+  extractedExample,
+  progressExamples,
+  queuedExample,
+  requestExamples,
+  resultExample,
+} from './capture-examples.ts';
 import { sendCapture } from './send-file.ts';
 
 export interface CaptureRouteDeps {

@@ -37,7 +37,7 @@ import {
   pendingExample,
   refreshExample,
   resultExample,
-} from './examples.ts';
+} from './capture-examples.ts';
 
 export interface CapturesDeps extends RequestRefreshDeps, ExtractedDeps {
   readonly cdnUrl: string;

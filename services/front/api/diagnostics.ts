@@ -14,7 +14,7 @@ import { harOf } from '../capture/har.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { queryOf } from '../validation/input.ts';
 import { captureParams, captureRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
-import { diagnosticsExample } from './diagnostics-example.ts';
+import { diagnosticsExample } from './capture-examples.ts';
 import { containment } from './send-file.ts';
 
 export interface DiagnosticsDeps extends ReadStateDeps {

@@ -8,7 +8,7 @@ import type { EventStreams } from '../events/event-stream.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { TokenBuckets } from '../http/token-buckets.ts';
 import { eventStreamAnswer, failureAnswers, keyRefusals } from './answers.ts';
-import { captureEventExample } from './examples.ts';
+import { captureEventExample } from './capture-examples.ts';
 
 export interface EventsDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

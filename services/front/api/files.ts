@@ -15,20 +15,20 @@ const linkMarginSeconds = 60;
 export interface FilesDeps {
   readonly store: Pick<FileStore, 'stat' | 'read'>;
   /** Creates signed links to files; if null, the front serves the files. */
-  readonly links: Pick<SignedLinks, 'linkTo'> | null;
+  readonly signedLinks: Pick<SignedLinks, 'linkTo'> | null;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** GET and HEAD /files/{name}: serves the files of captures, or redirects to signed links. */
-export function filesRoutes(app: FastifyInstance, { store, links, now }: FilesDeps): void {
+export function filesRoutes(app: FastifyInstance, { store, signedLinks, now }: FilesDeps): void {
   const answer = async (request: FileRequest, reply: FastifyReply) => {
     const { name } = request.params;
     const file = isFileName(name) ? await store.stat(name) : null;
     if (file === null) throw new ServiceError('NOT_FOUND', 'The file does not exist or has expired.');
     // Signed links are valid for GET only.
-    const isRedirected = links !== null && request.method === 'GET' && !isNotModified(request.headers, file);
-    if (isRedirected) return redirect(reply, await links.linkTo(file), now());
+    const isRedirected = signedLinks !== null && request.method === 'GET' && !isNotModified(request.headers, file);
+    if (isRedirected) return redirect(reply, await signedLinks.linkTo(file), now());
     return sendFile(request, reply, file, { store, now: now() });
   };
   const handler = (request: FileRequest, reply: FastifyReply) => retryIfReplaced(() => answer(request, reply));

@@ -17,7 +17,7 @@ import { keyView, newKeyView, parseExpiry, revokedKeyView, type KeyIssuer } from
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
-import { bodyExamples, keyExample, newKeyExample } from './examples.ts';
+import { bodyExamples, keyExample, newKeyExample } from './account-examples.ts';
 import { jsonBody, pageQuery, queryOf } from '../validation/input.ts';
 
 const security = [{ apiKey: [] }];

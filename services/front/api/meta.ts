@@ -10,7 +10,7 @@ import {
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { example, plainAnswer } from './answers.ts';
 import { nameSchemas } from './components.ts';
-import { failedExample, resultExample } from './examples.ts';
+import { failedExample, resultExample } from './capture-examples.ts';
 
 /** Version of the API. The paths contain no version. */
 export const interfaceVersion = '1.0.0';

@@ -11,7 +11,7 @@ import { dateOrNull, type KeyIssuer } from '../auth/key-issuer.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { jsonBody } from '../validation/input.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
-import { keyExample } from './examples.ts';
+import { keyExample } from './account-examples.ts';
 
 export interface SigningSecretDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

@@ -1,8 +1,31 @@
-import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/api/status.ts';
+import { componentStatusSchema, type OverallStatus, overallStatusSchema } from '@webcapture/shared/api/status.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { engineStatus, overlayStatus, type StatusView } from '../status-cache.ts';
 import { example, plainAnswer } from './answers.ts';
-import { statusExamples } from './examples.ts';
+
+const lastCheckedAt = '2025-08-19T09:30:00.000Z';
+
+const statusExamples: Readonly<Record<'operational' | 'outage', OverallStatus>> = {
+  operational: {
+    status: 'operational',
+    components: [
+      { name: 'api', status: 'operational', lastCheckedAt },
+      { name: 'queue', status: 'operational', lastCheckedAt },
+      { name: 'storage', status: 'operational', lastCheckedAt },
+      { name: 'engine', status: 'operational', responseTimeMs: 840, lastCheckedAt },
+      { name: 'engine.us-east', status: 'operational', responseTimeMs: 840, lastCheckedAt },
+    ],
+    lastCheckedAt,
+  },
+  outage: {
+    status: 'major_outage',
+    components: [
+      { name: 'api', status: 'operational', lastCheckedAt },
+      { name: 'engine', status: 'major_outage', message: 'No renderer is live.', lastCheckedAt },
+    ],
+    lastCheckedAt,
+  },
+};
 
 const [engineUp, engineDown] = [statusExamples.operational, statusExamples.outage].map(({ components }) =>
   components?.find(({ name }) => name === 'engine'),

@@ -36,7 +36,8 @@ import {
   sendData,
   successAnswer,
 } from './answers.ts';
-import { bodyExamples, deliveriesExample, redeliveryExample } from './examples.ts';
+import { bodyExamples } from './account-examples.ts';
+import { deliveriesExample, redeliveryExample } from './capture-examples.ts';
 
 export interface WebhookDeliveriesDeps extends ReadStateDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
-import { bodyExamples, rotatedSecretExample, webhookSecretExample } from './examples.ts';
+import { bodyExamples, rotatedSecretExample, webhookSecretExample } from './account-examples.ts';
 import { jsonBody } from '../validation/input.ts';
 
 const security = [{ apiKey: [] }];

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type RotatedSecret, rotateSecret } from '@webcapture/shared/accounts/rotated-secret.ts';
-import { changeEntry } from '@webcapture/shared/nats/change-entry.ts';
+import { changeEntry, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
 import type { FoundKey } from './keys.ts';
 

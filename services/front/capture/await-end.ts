@@ -1,6 +1,5 @@
 import type { CaptureStep } from '@webcapture/shared/api/capture-event.ts';
-import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { toFailure } from '@webcapture/shared/captures/failure.ts';
+import { type CaptureFailure, type CaptureRecord, toFailure } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { contentTag, UploadRejectedError } from '@webcapture/shared/files/upload.ts';

@@ -1,6 +1,5 @@
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { toFailure } from '@webcapture/shared/captures/failure.ts';
+import { type CaptureRecord, toFailure } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
 import { isOpen, refreshOrderOf, startRefresh } from '@webcapture/shared/captures/transitions.ts';

@@ -1,7 +1,6 @@
 import type { CaptureProgress, CaptureStep } from '@webcapture/shared/api/capture-event.ts';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { type CaptureRecord, toFailure } from '@webcapture/shared/captures/capture-record.ts';
 import { maxSecretsBytes } from '@webcapture/shared/api/secret-options.ts';
-import { toFailure } from '@webcapture/shared/captures/failure.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';

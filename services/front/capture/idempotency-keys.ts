@@ -1,7 +1,6 @@
 import type { CaptureResult, PendingCapture } from '@webcapture/shared/api/capture.ts';
-import { changeEntry } from '@webcapture/shared/nats/change-entry.ts';
+import { changeEntry, Entries } from '@webcapture/shared/nats/entries.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { LeaseState } from '@webcapture/shared/captures/cache.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { sha256 } from './cache-key.ts';

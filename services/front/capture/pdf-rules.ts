@@ -23,8 +23,8 @@ export function* brokenPdfRules({ isFullPage, pdf }: Pick<CaptureRequest, 'isFul
   for (const name of ['width', 'height'] as const) {
     const length = pdf[name];
     if (length === undefined) continue;
-    const millimetres = inMillimetres(length);
-    if (millimetres >= minPaperMm && millimetres <= maxPaperMm) continue;
+    const millimeters = inMillimeters(length);
+    if (millimeters >= minPaperMm && millimeters <= maxPaperMm) continue;
     yield `pdf.${name} must be from ${minPaperMm} to ${maxPaperMm} mm, not ${length}`;
   }
   if (width !== undefined || height !== undefined) {
@@ -72,7 +72,7 @@ const defaults = Object.fromEntries(
 ) as unknown as PdfRequest & { readonly margin: number };
 
 /**
- * Returns the page set-up with all defaults, and lengths in millimetres, of a request that satisfies {@link brokenPdfRules}.
+ * Returns the page set-up with all defaults, and lengths in millimeters, of a request that satisfies {@link brokenPdfRules}.
  * Later additions are absent unless they differ from their default, so that they do not change the cache key.
  *
  * @param isHtml whether the request supplies the HTML of the page
@@ -87,7 +87,7 @@ export function pdfOptions(request: PdfRequest = defaults, isHtml = false): PdfO
   const side = (name: (typeof sides)[number]) => marginOf(lengths[name] ?? defaults.margin, name);
   const isOwnSize = width !== undefined && height !== undefined;
   return {
-    paper: isOwnSize ? { width: inMillimetres(width), height: inMillimetres(height) } : paper,
+    paper: isOwnSize ? { width: inMillimeters(width), height: inMillimeters(height) } : paper,
     landscape: request.landscape,
     margin: { top: side('top'), right: side('right'), bottom: side('bottom'), left: side('left') },
     ...(margin === 'css' ? { hasCssMargin: true } : {}),
@@ -123,18 +123,18 @@ export function assertRoom({ paper, landscape, margin }: PdfOptions, singlePageW
 }
 
 function marginOf(length: Length, side: string): number {
-  const millimetres = inMillimetres(length);
-  if (millimetres > maxMarginMm) {
+  const millimeters = inMillimeters(length);
+  if (millimeters > maxMarginMm) {
     throw new ServiceError('VALIDATION_ERROR', `pdf.margin must be at most ${maxMarginMm} mm, not ${length} (${side})`);
   }
-  return millimetres;
+  return millimeters;
 }
 
-const millimetresPer = { mm: 1, cm: 10, in: mmPerInch, px: mmPerInch / pxPerInch } as const;
+const millimetersPer = { mm: 1, cm: 10, in: mmPerInch, px: mmPerInch / pxPerInch } as const;
 
-/** Converts a length to millimetres. The schema has validated strings: digits and a unit. */
-function inMillimetres(length: Length): number {
+/** Converts a length to millimeters. The schema has validated strings: digits and a unit. */
+function inMillimeters(length: Length): number {
   if (typeof length === 'number') return length;
-  const unit = length.slice(-2) as keyof typeof millimetresPer;
-  return Math.round(Number.parseFloat(length) * millimetresPer[unit] * 10_000) / 10_000;
+  const unit = length.slice(-2) as keyof typeof millimetersPer;
+  return Math.round(Number.parseFloat(length) * millimetersPer[unit] * 10_000) / 10_000;
 }

@@ -1,11 +1,10 @@
 import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { type CaptureRecord, toError } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/option-table.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import type { Statistics } from '@webcapture/shared/statistics/statistics.ts';
-import { toError } from '@webcapture/shared/captures/failure.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';

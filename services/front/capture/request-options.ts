@@ -52,7 +52,7 @@ function withDevice(
 const viewportChanges = (viewport: Device['viewport'], device: Device) =>
   Object.entries(viewport).filter(([name, value]) => Reflect.get(device.viewport, name) !== value);
 
-/** Returns the page set-up as in a request. Lengths are in millimetres. */
+/** Returns the page set-up as in a request. Lengths are in millimeters. */
 function pdfRequest({ paper, margin, hasCssMargin, attachments: _large, ...others }: PdfOptions): Values {
   const { top, right, bottom, left } = margin;
   const isEven = [right, bottom, left].every((side) => side === top);

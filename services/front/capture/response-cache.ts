@@ -6,9 +6,13 @@ import {
   cacheSubjects,
   type LeaseState,
 } from '@webcapture/shared/captures/cache.ts';
-import type { CacheKey, CaptureRecord, CaptureFailure } from '@webcapture/shared/captures/capture-record.ts';
+import {
+  type CacheKey,
+  type CaptureRecord,
+  type CaptureFailure,
+  toError,
+} from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { toError } from '@webcapture/shared/captures/failure.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';

@@ -17,10 +17,10 @@ import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
-import { inTraceOf } from '@webcapture/shared/tracing/propagation.ts';
+import { inTraceOf } from '@webcapture/shared/tracing/spans.ts';
 import { type ReturnedJob, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
-interface ResultQueueDeps {
+export interface ResultQueueDeps {
   readonly session: NatsSession;
   readonly settlements: Pick<ResultSettler, 'settle'>;
   readonly captures: Pick<Captures, 'get' | 'change'>;

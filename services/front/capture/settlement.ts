@@ -35,7 +35,7 @@ export interface Settlement {
   readonly file?: StoredFile;
   /** Content of `file` if it was requested and the store has read it. */
   readonly bytes?: Buffer | undefined;
-  /** For `returned`: the job to queue again. */
+  /** The job to queue again; only for `returned`. */
   readonly returned?: ReturnedJob;
 }
 
@@ -62,7 +62,7 @@ interface SettleContext {
   readonly wantsBytes?: boolean;
 }
 
-interface SettlementDeps {
+export interface SettlementDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { addressKey } from './client-address.ts';
+import ipaddr from 'ipaddr.js';
 import type { ShedReason } from './client-limits.ts';
 
 /** Maximum number of unanswered requests on one connection. Few clients use pipelining. */
@@ -110,3 +110,22 @@ export class Connections {
 /** Whether the request contains a valid API key. A request with a signed link does not. */
 const isOfHolder = ({ facts }: FastifyRequest) =>
   facts.isByLink !== true && (facts.caller !== undefined || facts.account !== undefined);
+
+/** Providers assign at least a /64 of IPv6 addresses to each customer. */
+const networkParts = 4;
+
+/**
+ * Returns the key under which a client is counted: an IPv4 address, or the /64 of an IPv6 address.
+ *
+ * @param ip from the socket or a trusted proxy; if a proxy sends anything else, all its clients share one key
+ */
+export function addressKey(ip: string): string {
+  if (!ip.includes(':')) return ipaddr.IPv4.isValidFourPartDecimal(ip) ? ip : 'unknown';
+  if (!ipaddr.IPv6.isValid(ip)) return 'unknown';
+  const address = ipaddr.IPv6.parse(ip);
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
+  return `${address.parts
+    .slice(0, networkParts)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}

@@ -71,7 +71,7 @@ export function wantsPicture(accept: string | undefined): boolean {
   return /\bimage\//i.test(accept ?? '') && !/\b(?:text\/html|application\/json)\b/i.test(accept ?? '');
 }
 
-/** Renders black on white with one bit a pixel (PNG, third edition: greyscale of depth 1). */
+/** Renders black on white with one bit a pixel (PNG, third edition: grayscale of depth 1). */
 function drawPng(text: string): Buffer {
   const columns = [...text].flatMap((letter) => [...(glyphs.get(letter) ?? blank), 0]);
   const width = scale * (columns.length - 1 + 2 * margin);

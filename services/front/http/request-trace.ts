@@ -1,5 +1,5 @@
-import { contextOfRequest } from '@webcapture/shared/tracing/propagation.ts';
 import {
+  contextOfRequest,
   type Attributes,
   failSpan,
   runInSpan,

@@ -13,7 +13,7 @@ export interface BrowserPoolOptions extends BrowserSource {
    */
   readonly isWarm: boolean;
   readonly capturesPerBrowser: number;
-  /** For a pool that is not warm: the pool closes a browser after this many milliseconds without work. */
+  /** Time without work after which a pool that is not warm closes a browser. */
   readonly idleTimeoutMs: number;
   /** Defaults to {@link keptPageDefaults}. */
   readonly keptPages?: Partial<typeof keptPageDefaults>;

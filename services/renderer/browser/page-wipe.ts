@@ -162,7 +162,7 @@ async function wipe(
  * Runs in the page.
  */
 async function clearTab(): Promise<void> {
-  // The document does not send a name to the browser if it was already empty for this document.
+  // Two changes: the document does not send an empty name to the browser if its own name is already empty.
   window.name = 'x';
   window.name = '';
   // A context that is not secure has no buckets.

@@ -9,7 +9,7 @@ import { windowSize } from './switches.ts';
 
 /** The browser exited while a page of it was in use. The cause is unknown: it may be another page. */
 export class BrowserLostError extends Error {
-  constructor(message = 'the browser went away', options?: { cause: unknown }) {
+  constructor(message = 'the browser exited unexpectedly', options?: { cause: unknown }) {
     super(message, options);
     this.name = 'BrowserLostError';
   }
@@ -165,7 +165,7 @@ export interface CapturePage extends WarmPage {
    * cases is the fault of the page and sometimes of the browser. Without `hasCompleted`, the page is not reused.
    */
   readonly release: (end?: { readonly timedOut: boolean; readonly hasCompleted?: boolean }) => Promise<void>;
-  /** Registers a step that removes a setting of Playwright's, which stays with the page, before another capture uses the page. */
+  /** Registers a step that runs before another capture uses the page. It removes a setting of Playwright that stays with the page. */
   readonly undoLater: (step: () => Promise<unknown>) => void;
 }
 

@@ -22,7 +22,7 @@ interface Internals {
 const burstMs = 500;
 const share = 0.25;
 
-/** In milliseconds. Shorter pauses cost more than they save; during longer ones the browser would seem to hang. */
+/** Limits of a pause in milliseconds. Shorter pauses cost more than they save; during longer ones the browser would seem to hang. */
 const pauseMs = { min: 10, max: 1000 } as const;
 
 /**

@@ -1,16 +1,16 @@
 import { diagnosticsLimits as limits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { RenderDiagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
-import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
+import { type StoredDiagnostics, maxLastPictureBytes } from '@webcapture/shared/files/diagnostics-file.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { isRecording, recordSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { Page } from 'playwright';
+import sharp from 'sharp';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import { type PageSession, stopActivity } from '../browser/page.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import { readConsole } from './console.ts';
-import { takeLastPicture } from './last-picture.ts';
 import { readMoving } from './moving.ts';
 import { redactorOf } from './redact.ts';
 import { RequestLog } from './request-log.ts';
@@ -182,3 +182,27 @@ export const attachDiagnostics = (failure: ServiceError, diagnostics: StoredDiag
 /** Returns the diagnostics of an error; undefined if it was not thrown by the rendering of a page. */
 export const diagnosticsOf = (thrown: unknown): StoredDiagnostics | undefined =>
   typeof thrown === 'object' && thrown !== null ? ofFailures.get(thrown) : undefined;
+
+/** Maximum side in pixels and quality of each attempt, until the file is small enough. */
+const attempts = [
+  { side: 1280, quality: 60 },
+  { side: 800, quality: 40 },
+] as const;
+
+export interface LastPicture {
+  readonly jpeg: Buffer;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Takes a small JPEG picture of the page's current state; null if it cannot be made small enough. */
+export async function takeLastPicture(cdp: PageSession): Promise<LastPicture | null> {
+  const { data } = await cdp.send('Page.captureScreenshot', { format: 'jpeg', quality: 80 });
+  const shot = sharp(Buffer.from(data, 'base64'), { limitInputPixels: false });
+  for (const { side, quality } of attempts) {
+    const resized = shot.clone().resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true });
+    const { data: jpeg, info } = await resized.jpeg({ quality }).toBuffer({ resolveWithObject: true });
+    if (jpeg.length <= maxLastPictureBytes) return { jpeg, width: info.width, height: info.height };
+  }
+  return null;
+}

@@ -1,9 +1,9 @@
 import { DeadlineError, onAbort, untilAborted, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
-/** For a command to the browser, or a call in the page. */
+/** Time limit of a command to the browser, or of a call in the page. */
 export const callTimeoutMs = 5000;
-/** For a call whose time-out fails the capture. On a busy machine, large pages need this long for what takes a second on an idle one. */
+/** Time limit of a call whose timeout fails the capture. A call that takes a second on an idle machine may take this long on a busy one. */
 export const lastCallTimeoutMs = 15_000;
 
 /**

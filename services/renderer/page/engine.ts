@@ -24,7 +24,7 @@ export interface RenderEngine {
    * Renders one page. If a capture times out while its browser does not respond, it is retried once in a separate browser.
    *
    * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT, PAGE_TOO_LARGE, or CAPTURE_FAILED. The cause of CAPTURE_FAILED
-   * is a BrowserLostError if the browser went away, which may not be the page's fault, and a PageLimitError if the page exceeded a
+   * is a BrowserLostError if the browser exited, which may not be the page's fault, and a PageLimitError if the page exceeded a
    * resource limit.
    */
   render(request: RenderRequest): Promise<Rendering>;

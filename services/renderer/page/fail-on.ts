@@ -64,7 +64,7 @@ export function assertWanted(
     throw unwanted(`a script of the page failed: ${said}`, 'consoleErrors');
   }
   if (blank === true && report.blank) {
-    const what = report.format === 'pdf' ? 'the pages of the pdf are empty' : 'the image has a single colour';
+    const what = report.format === 'pdf' ? 'the pages of the pdf are empty' : 'the image has a single color';
     throw unwanted(what, 'blank');
   }
 }

@@ -3,7 +3,7 @@ import type { OpenPage } from './open.ts';
 import { findFrames, putFrameBack, showFrame } from './scripts/frame-shots.ts';
 import { everyElement } from './scripts/tree.ts';
 
-/** For all frames of a page. One frame takes about 100 ms. */
+/** Time limit for all frames of a page together. One frame takes about 100 ms. */
 const budgetMs = 6000;
 /** Maximum number of viewport heights that are captured of one frame. */
 const maxPieces = 10;

@@ -17,7 +17,7 @@ export interface PageFrame {
 
 /** Maximum number of frames that are examined. On pages with more frames, the others are mostly ads. */
 const maxFrames = 20;
-/** For a response of the browser or of a frame. It takes milliseconds, or more than a second on a machine with many captures. */
+/** Time limit of a response of the browser or of a frame. It takes milliseconds, or more than a second on a machine with many captures. */
 const answerTimeoutMs = 3000;
 
 /**

@@ -23,13 +23,13 @@ import { step } from './world.ts';
 
 /** Scroll handlers of a page run at these stops. A tall viewport then brings the rest into view. */
 const scrollSteps = 12;
-/** For a page that is not drawn. */
+/** Time limit of the wait for observers, because the browser may not draw the page. */
 const observeTimeoutMs = 150;
-/** For a page that cannot be scrolled because its loading screen still covers it. */
+/** Time limit of the wait for a page that cannot be scrolled yet, because its loading screen still covers it. */
 const unlockTimeoutMs = 600;
 /** Share of the viewport. If scroll scenes cover more of it, the page is captured in tiles. */
 const maxSceneShare = 0.25;
-/** For pages that have not shown everything in the tall viewport: 4,000 px take 1.3 s. */
+/** Time limit of scrolling by wheel events a page that has not shown everything in the tall viewport: 4,000 px take 1.3 s. */
 const wheelBudgetMs = 3000;
 /** Scripts that copy the height of the viewport may take this many frames to restore it. */
 const maxSettleTurns = 5;

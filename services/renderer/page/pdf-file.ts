@@ -172,9 +172,9 @@ const silent = new Set('W W* n h gs RG G w J j M d i BT ET Tf Tm Td Tr Tz Tc Tw 
  * @param backgrounds receives the colors of plain backgrounds
  */
 function showsMore(content: string, { width, height }: Size, backgrounds: Set<string>): boolean {
-  type State = { readonly scale: readonly [x: number, y: number]; readonly colour: string };
+  type State = { readonly scale: readonly [x: number, y: number]; readonly color: string };
   const saved: State[] = [];
-  let state: State = { scale: [1, 1], colour: '' };
+  let state: State = { scale: [1, 1], color: '' };
   let operands: string[] = [];
   /** Whether all shapes and clips so far are rectangles as large as a background. */
   let isPlain = true;
@@ -210,11 +210,11 @@ function showsMore(content: string, { width, height }: Size, backgrounds: Set<st
         isPlain = false;
         break;
       case 'rg':
-        state = { ...state, colour: operands.slice(-3).join(' ') };
+        state = { ...state, color: operands.slice(-3).join(' ') };
         break;
       case 'f':
         if (!isPlain) return true;
-        backgrounds.add(state.colour);
+        backgrounds.add(state.color);
         break;
       default:
         if (!silent.has(token)) return true;

@@ -133,7 +133,7 @@ export async function layOutForPaper(
   return { height: tall };
 }
 
-/** Returns the paper size that the page's @page rules set, in millimetres. Only a print shows which rule applies. */
+/** Returns the paper size that the page's @page rules set, in millimeters. Only a print shows which rule applies. */
 async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
   await open.world.callEach([usingPaper(pdf, false)], { timeoutMs: callTimeoutMs, what: 'setting the paper' });
   // Without a history, a page that navigates back after printing stays.

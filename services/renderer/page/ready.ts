@@ -23,7 +23,7 @@ const readyTimeoutMs = 2500;
 const progressTimeoutMs = 5000;
 /** Content that scripts defer to a timer this soon after load is part of the page. */
 const timerGraceMs = 20;
-/** For data that an app fetches after load. In public reports it arrives after 0.25 to 0.7 s. Polling never ends. */
+/** Time limit of the wait for data that an app fetches after load. In public reports, it takes 0.25 to 0.7 s. Polling never ends. */
 const fetchTimeoutMs = 1500;
 /** Time within which a page sends its next request after a response: two frames, and the report of the browser. */
 const nextFetchMs = 40;

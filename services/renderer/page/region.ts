@@ -18,11 +18,11 @@ import { step } from './world.ts';
 /** The region of the page that is captured instead of the viewport. */
 export type PageRegion = Box;
 
-/** For the element to appear. Clients that expect it later can use `waitFor`. */
+/** Time limit of the wait for the element. Clients that expect it later can use `waitFor`. */
 const elementTimeoutMs = 5000;
-/** From the top of the page to its end. */
+/** Number of steps from the top of the page to its end. */
 const scrollSteps = 12;
-/** For scrolling to the end of a tall element. */
+/** Time limit of scrolling to the end of a tall element. */
 const scrollTimeoutMs = 15_000;
 
 const helpers = [...selecting, ...boxing, openBoxes, clearView, measurePage];

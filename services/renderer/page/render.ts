@@ -37,7 +37,7 @@ import { waitFor } from './wait-for.ts';
 export interface RenderRequest {
   readonly source: RenderSource;
   readonly options: RenderOptions;
-  /** In clear text. */
+  /** Secrets in plain text. */
   readonly secrets?: CaptureSecrets;
   /** Whether to use a separate browser: for an account that shares no browsers, and for a capture that may have crashed a shared one. */
   readonly ownBrowser: boolean;
@@ -93,7 +93,7 @@ const secretsTimeoutMs = 5000;
 const secondLookMs = 1000;
 const minTimeForSecondLookMs = 5000;
 
-/** With less time left, a capture is not retried. */
+/** Minimum remaining time for a second attempt. */
 const minRetryMs = 5000;
 
 /** The browser did not respond when a capture timed out in it, so the page may not be the cause. */

@@ -38,7 +38,7 @@ const maxShotPixels = 40_000_000;
 /** Height of the tiles of a larger picture, in pixels. */
 const maxTileHeight = 8000;
 
-/** For the screenshot of a page whose scripts were stopped. A screenshot that waited for them completes now; a lost one never does. */
+/** Time limit of the screenshot of a page whose scripts were stopped. A screenshot that waited for the scripts completes within it. */
 const shotTimeoutMs = 15_000;
 /** A page that was not drawn within this time waits for a stylesheet that does not load, or is busy with scripts. */
 const firstShotTimeoutMs = 4000;
@@ -263,7 +263,7 @@ async function join(shot: TiledShot, options: RenderOptions): Promise<Buffer> {
   return encodeAs(withAlpha(complete, omitBackground), format, options.quality).toBuffer();
 }
 
-/** Only the last tile may be shorter than the others when they are joined. If the last but one is shorter, splits the two again. */
+/** Splits the last two tiles again if the first of them is shorter than the others, because only the last tile may be shorter. */
 async function cutEvenly(tiles: readonly Buffer[], omitBackground: boolean): Promise<readonly Buffer[]> {
   const [upper, lower] = tiles.slice(-2);
   if (upper === undefined || lower === undefined) return tiles;
@@ -310,7 +310,7 @@ function failed(message: string): ServiceError {
  * with single colors at all qualities: at most 0.025 for Chromium's fast png, 0.0084 for jpeg, 0.0052 for webp.
  */
 const maxBytesPerPixel = { png: 0.05, jpeg: 0.02, webp: 0.012 } as const satisfies Record<ImageFormat, number>;
-/** In smaller files, the headers can outweigh the pixels of a small single-color picture. */
+/** Minimum size of a file. In smaller files, the headers can take more bytes than the pixels of a small single-color picture. */
 const minFileBytes = 4096;
 
 /** Almost every page shows something in its first rows. */

@@ -20,11 +20,11 @@ const scrollBudgetMs = 10_000;
 const maxScrollRounds = 10;
 /** A page that has grown by this many CSS pixels is treated as endless. */
 const maxGrowth = 20_000;
-/** For requests that the page sends when it is scrolled. */
+/** Time limit of the wait for requests that the page sends when it is scrolled. */
 const loadingTimeoutMs = 1500;
 /** Maximum number of measurements for a page that keeps requesting content. */
 const maxMeasurements = 2;
-/** For observers at the end of the page. The page is not scrolled to its end again. */
+/** Time limit of the wait for observers at the end of the page. The page is not scrolled to its end again. */
 const endTimeoutMs = 2000;
 
 /**

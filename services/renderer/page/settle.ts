@@ -44,7 +44,7 @@ export interface SettleState {
 export interface Settled {
   readonly images: CaptureReport['images'];
   readonly softTimeouts: readonly SoftTimeout[];
-  /** Only with isFullPage. */
+  /** Undefined without `isFullPage`. */
   readonly fullPage: FullPage | undefined;
   /** The region that is captured instead of the viewport, if requested. */
   readonly region: PageRegion | undefined;
@@ -54,24 +54,24 @@ export interface Settled {
 const fontTimeoutMs = 3200;
 /** Scripts that fade in or count up take at most this long. */
 const restTimeoutMs = 1500;
-/** For content that appears item by item. */
+/** Time limit of the wait for content that appears item by item. */
 const revealTimeoutMs = 7000;
-/** For the next item. Many pages delay the first item by a second and a half. */
+/** Time limit of the wait for the next item. Many pages delay the first item by 1.5 s. */
 const nextRevealMs = 1700;
-/** For an empty page to change at all. */
+/** Time limit of the wait for the first change of an empty page. */
 const quietTimeoutMs = 450;
-/** For an empty page that changes to show content. */
+/** Time limit of the wait for the first content of an empty page that changes. */
 const contentTimeoutMs = 2500;
-/** For the content after the first content of a page that was empty. */
+/** Time limit of the wait for more content of a page that was empty. */
 const moreContentTimeoutMs = 3000;
 /** Charts take a second to draw. */
 const canvasTimeoutMs = 1500;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
-/** From the top of a page to its end, before it is printed. */
+/** Number of scroll steps from the top of a page to its end, before it is printed. */
 const paperScrollSteps = 4;
 /** Maximum height of the tall viewport before printing, in CSS pixels. */
 const maxViewHeight = 60_000;
-/** For consent dialogs to be answered, among other things. */
+/** Time limit of hiding blocked content, which includes answering consent dialogs. */
 const hideBlockedTimeoutMs = 8000;
 
 /**

@@ -6,9 +6,9 @@ import { prepareTiles, showTile } from './scripts/tiles.ts';
 
 /** A page with more tiles is captured in one tall layout, because tiles would take too long. */
 export const maxTiles = 120;
-/** For animations at one scroll position. */
+/** Time limit of the wait for animations at one scroll position. */
 const restMs = 1200;
-/** For animations at all scroll positions together. */
+/** Time limit of the wait for animations at all scroll positions together. */
 const restBudgetMs = 8000;
 
 /** A section of the page, in CSS pixels. */

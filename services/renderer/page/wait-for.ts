@@ -73,7 +73,7 @@ export async function inAnyDocument<T>(end: number, call: (leftMs: number) => Pr
   }
 }
 
-/** For {@link find}: treats a page that does not respond as a miss. */
+/** Returns `missed` for a timeout, so that {@link find} treats a page that does not respond as a miss. */
 export function missedInSilence(error: unknown): 'missed' {
   if (error instanceof DeadlineError) return 'missed';
   throw error;

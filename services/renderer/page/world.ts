@@ -33,14 +33,14 @@ const prelude = `${basis} const waits = { ${Object.entries(waits)
 
 export interface CallLimit {
   readonly timeoutMs: number;
-  /** For the message of a DeadlineError. */
+  /** Name of the call in the message of a DeadlineError. */
   readonly what: string;
 }
 
 /** A call of a function in the page, for {@link PageWorld.callEach}. */
 export interface Step<R = unknown> {
   readonly expression: string;
-  /** For the compiler only. */
+  /** Declares the type of the result. It has no value. */
   readonly returns?: R;
 }
 

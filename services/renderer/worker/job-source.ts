@@ -25,7 +25,7 @@ const maxSilenceMs = 60_000;
 const retryMs = 5000;
 
 /**
- * Delay of the second poll of a signalled shard. The server confirms a job before its consumers count it, and answers a poll in between
+ * Delay of the second poll of a signaled shard. The server confirms a job before its consumers count it, and answers a poll in between
  * with 404.
  */
 const secondLookMs = 1000;
@@ -44,7 +44,7 @@ export class JobSource {
   readonly #background: readonly PullSubscription[];
   /** Background shards that may have messages, each with the number of its latest signal. */
   readonly #waiting = new Map<number, number>();
-  /** Signalled shards that need a second poll after the server has answered that they are empty. */
+  /** Signaled shards that need a second poll after the server has answered that they are empty. */
   readonly #unsure = new Set<number>();
   readonly #secondLooks = new Set<number>();
   #secondLook: NodeJS.Timeout | undefined;

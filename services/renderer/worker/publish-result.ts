@@ -5,8 +5,7 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
 import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
-import { traceHeaders } from '@webcapture/shared/tracing/propagation.ts';
-import { SpanKind, withSpan } from '@webcapture/shared/tracing/spans.ts';
+import { traceHeaders, SpanKind, withSpan } from '@webcapture/shared/tracing/spans.ts';
 
 /** A job with the delivery data of this renderer. */
 export interface DeliveredJob {

@@ -1,8 +1,8 @@
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
-import { inTraceOf } from '@webcapture/shared/tracing/propagation.ts';
 import {
+  inTraceOf,
   failActiveSpan,
   isInTrace,
   recordSpan,

@@ -1,8 +1,7 @@
 import { type Isolation, maxByteLimit } from '../api/account.ts';
 import type { PageQuery } from '../api/capture-list.ts';
-import { changeEntry } from '../nats/change-entry.ts';
+import { changeEntry, Entries, type Entry } from '../nats/entries.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries, type Entry } from '../nats/entries.ts';
 import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
 import type { EnvReader } from '../runtime/env.ts';
 import { integerVariable } from '../runtime/variables.ts';

@@ -1,7 +1,6 @@
 import { type Delivery, maxDeliveries } from '../api/delivery.ts';
-import { changeEntry } from '../nats/change-entry.ts';
+import { changeEntry, Entries } from '../nats/entries.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries } from '../nats/entries.ts';
 
 /** Lifetime of the entry of an account without deliveries: 92 days. */
 const ttlSeconds = 92 * 86_400;

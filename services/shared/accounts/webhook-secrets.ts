@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { changeEntry } from '../nats/change-entry.ts';
+import { changeEntry, Entries } from '../nats/entries.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries } from '../nats/entries.ts';
 import { type RotatedSecret, rotateSecret } from './rotated-secret.ts';
 
 /**

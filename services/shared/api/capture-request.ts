@@ -19,7 +19,7 @@ export function tokenCost(request: Pick<CaptureRequest, 'antiBot'>): number {
 }
 
 /**
- * All options that affect the pixels of a capture, after validation, defaults and normalisation. The renderer receives
+ * All options that affect the pixels of a capture, after validation, defaults and normalization. The renderer receives
  * them, and the name of the cache entry is derived from them.
  */
 export type RenderOptions = Readonly<Pick<CaptureRequest, Exclude<PageOptionName, 'pdf'>>> & {

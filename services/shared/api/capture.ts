@@ -61,7 +61,7 @@ export const reportSchema = Type.Object({
   }),
   blank: Type.Boolean({
     description:
-      'Whether the image has a single colour. Of a PDF: whether its pages show nothing but one plain background.',
+      'Whether the image has a single color. Of a PDF: whether its pages show nothing but one plain background.',
   }),
   challenge: Type.Boolean({ description: 'Whether the page showed a bot check.' }),
   timings: Type.Object({

@@ -49,7 +49,7 @@ export function describeReport(
     add(httpStatus >= 400 ? 'error' : 'ok', `The page answered with status ${httpStatus}.`);
   }
   if (challenge) add('error', `The page showed a bot check. The option ${nameOption('antiBot')} may help.`);
-  if (blank) add('error', 'The image has a single colour.');
+  if (blank) add('error', 'The image has a single color.');
   if (scriptError !== undefined) add('error', `The code of ${nameOption('script')} failed:`, scriptError);
   if (truncated) add('warning', 'The page is not shown to its end.');
   for (const each of report.softTimeouts) add('warning', timeouts[each] ?? `A wait timed out: ${each}.`);

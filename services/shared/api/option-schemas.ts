@@ -135,7 +135,7 @@ export const failOnSchema = closed(
         { maxItems: 20, description: 'HTTP statuses of the page, such as 503, and classes of them, such as 4xx.' },
       ),
     ),
-    blank: optionalSwitch('The image has a single colour, or the pages of the PDF are empty.'),
+    blank: optionalSwitch('The image has a single color, or the pages of the PDF are empty.'),
     challenge: optionalSwitch('The page shows a bot check.'),
     consoleErrors: optionalSwitch(
       'A script of the page writes an error to the console, or does not catch an exception.',

@@ -8,7 +8,7 @@ export const paperNames = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', '
 
 export type PaperName = (typeof paperNames)[number];
 
-/** Widths and heights in millimetres, in portrait orientation. */
+/** Widths and heights in millimeters, in portrait orientation. */
 export const paperMm: Readonly<Record<PaperName, readonly [width: number, height: number]>> = {
   A0: [841, 1189],
   A1: [594, 841],
@@ -23,17 +23,17 @@ export const paperMm: Readonly<Record<PaperName, readonly [width: number, height
   Ledger: [431.8, 279.4],
 };
 
-/** Limits of paper sides in millimetres: from the narrowest labels to 200 inches, the limit of PDF 1.x viewers. */
+/** Limits of paper sides in millimeters: from the narrowest labels to 200 inches, the limit of PDF 1.x viewers. */
 export const minPaperMm = 10;
 export const maxPaperMm = 5080;
 
-/** In millimetres. */
+/** In millimeters. */
 export interface PaperSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Returns the size of the paper after rotation, in millimetres. */
+/** Returns the size of the paper after rotation, in millimeters. */
 export function paperSizeOf({
   paper,
   landscape,

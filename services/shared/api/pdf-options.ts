@@ -18,7 +18,7 @@ import {
   type PaperSize,
 } from './paper.ts';
 
-/** Maximum margin of a PDF in millimetres. */
+/** Maximum margin of a PDF in millimeters. */
 export const maxMarginMm = 1000;
 
 /** Maximum size of a header or footer in UTF-8, with room for a logo. */
@@ -48,7 +48,7 @@ const marginSchema = Type.Union(
   {
     default: 10,
     description:
-      'Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page\'s own @page rules. A side that is not set is 10 mm.',
+      'Page margins: a number in millimeters, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page\'s own @page rules. A side that is not set is 10 mm.',
   },
 );
 
@@ -83,10 +83,10 @@ export const pdfSchema = Type.Object(
     ),
     landscape: Type.Boolean({ default: false, description: 'Use landscape orientation.' }),
     margin: marginSchema,
-    printBackground: Type.Boolean({ default: true, description: 'Print background colours and images.' }),
+    printBackground: Type.Boolean({ default: true, description: 'Print background colors and images.' }),
     scale: Type.Number({ minimum: 0.1, maximum: 2, default: 1, description: 'Scale of the rendering.' }),
     width: paperSide(
-      'Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm.',
+      'Width of the paper, with height and in place of paper: a number in millimeters or a string with a unit (mm, cm, in, px), 10 to 5080 mm.',
     ),
     height: paperSide('Height of the paper, like width.'),
     preferCssPageSize: optionalSwitch(
@@ -126,7 +126,7 @@ export const pdfSchema = Type.Object(
 
 type PdfRequest = Static<typeof pdfSchema>;
 
-/** The validated page set-up of a PDF with defaults; lengths in millimetres. */
+/** The validated page set-up of a PDF with defaults; lengths in millimeters. */
 export interface PdfOptions extends Readonly<
   Pick<PdfRequest, 'landscape' | 'printBackground' | 'scale' | 'pageRanges' | 'headerTemplate' | 'footerTemplate'>
 > {

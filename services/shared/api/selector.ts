@@ -88,7 +88,7 @@ function chainsOf(css: string): readonly (readonly Compound[])[] {
     },
   });
   if (list.type !== 'SelectorList') return [];
-  // The parser accepts `#1` as a colour.
+  // The parser accepts `#1` as a color.
   const badId = find(
     list,
     (node) => node.type === 'IdSelector' && /\d/.test(css[(node.loc?.start.offset ?? 0) + 1] ?? ''),

@@ -1,6 +1,5 @@
-import { changeEntry } from '../nats/change-entry.ts';
+import { changeEntry, Entries } from '../nats/entries.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries } from '../nats/entries.ts';
 import type { CallLimits } from '../nats/retry.ts';
 import { keySubject } from '../nats/streams.ts';
 import type { CacheKey, CaptureRecord } from './capture-record.ts';

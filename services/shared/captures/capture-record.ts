@@ -1,4 +1,4 @@
-import type { ErrorCode, FailureCause } from '../runtime/errors.ts';
+import { type ErrorCode, type FailureCause, ServiceError } from '../runtime/errors.ts';
 import type { Priority } from '../nats/streams.ts';
 import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
 import type { ExtractName, MimeType } from '../api/formats.ts';
@@ -9,17 +9,17 @@ import type { Delivery } from '../api/delivery.ts';
 import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 
-/** Where a completed capture answers for equal requests, and for how many seconds after it was taken. */
+/** The cache entry of a completed capture, and the number of seconds for which the capture answers equal requests. */
 export interface CacheKey {
   readonly name: string;
   readonly ttl: number;
 }
 
-/** Where the diagnostics of the latest rendering that has any are stored. */
+/** The stored diagnostics of the latest rendering that has diagnostics. */
 export interface DiagnosticsFile {
   readonly name: string;
   readonly bytes: number;
-  /** The rendering: 0 is the capture itself, another number is that of the refresh. */
+  /** Number of the rendering: 0 for the capture itself, otherwise the number of the refresh. */
   readonly revision: number;
   /** Unix milliseconds. */
   readonly expiresAt: number;
@@ -34,11 +34,11 @@ export interface CaptureOutcome {
   readonly fileSizeBytes: number;
   readonly width: number;
   readonly height: number;
-  /** Of a pdf. */
+  /** Number of pages; only of a PDF. */
   readonly pages?: number;
   readonly capturedAt: number;
   readonly report: CaptureReport;
-  /** What was extracted from the page, and how large it is where it is stored. */
+  /** The parts that were extracted from the page, and the size of their stored file. */
   readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
   /** The renderer's name of the file, which identifies a redelivered result. */
   readonly object: string;
@@ -48,11 +48,11 @@ export interface CaptureFailure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly cause: FailureCause;
-  /** Cancelled because its client had gone: it says nothing about the page. */
+  /** The capture was cancelled because its client disconnected. The page did not cause the failure. */
   readonly cancelled?: true;
 }
 
-/** The latest refresh of a capture: rendering it again into the same file. All times are Unix milliseconds. */
+/** The latest refresh of a capture. A refresh renders the page again into the same file. All times are Unix milliseconds. */
 export interface CaptureRefresh {
   /** Refreshes of a capture are numbered from 1. */
   readonly revision: number;
@@ -60,34 +60,34 @@ export interface CaptureRefresh {
   readonly by: 'request' | 'interval';
   readonly region: Region;
   readonly acceptedAt: number;
-  /** Rendering must have begun by `startBy` and ended by `deadline`. */
+  /** Rendering must start by `startBy` and end by `deadline`. */
   readonly startBy: number;
   readonly deadline: number;
-  /** That of the account when the refresh was asked for; absent: `context`. */
+  /** Isolation of the account when the refresh was requested; absent: `context`. */
   readonly isolation?: Isolation;
-  /** As in {@link CaptureRecord}. */
+  /** See {@link CaptureRecord.attempt}. */
   readonly attempt?: number;
   readonly endedAt?: number;
-  /** With state `failed`, also for a refresh that could not start (quota, suspension). The file is unchanged. */
+  /** Present if the refresh failed or could not start (quota, suspension). The file is unchanged. */
   readonly failure?: CaptureFailure;
 }
 
 /** The delivery of a capture's latest event. All times are Unix milliseconds. */
 export interface WebhookDelivery {
   readonly url: string;
-  /** `waiting`: nothing has happened yet that is to be told. */
+  /** `waiting`: no event has occurred yet. */
   readonly state: WebhookState;
   readonly event?: WebhookEvent;
-  /** The revision that the event is about: 0 for the capture itself, then the number of the refresh. */
+  /** Revision of the event: 0 for the capture itself, otherwise the number of the refresh. */
   readonly revision?: number;
   readonly occurredAt?: number;
-  /** How often the delivery of this event was asked for again; absent: never. */
+  /** Number of requested redeliveries of this event; absent: none. */
   readonly redelivery?: number;
   readonly attempts: number;
   readonly lastAttemptAt?: number;
-  /** HTTP status of the last answer; absent when there was none. */
+  /** HTTP status of the last response; absent without a response. */
   readonly lastStatus?: number;
-  /** Why the last attempt did not succeed. */
+  /** Reason why the last attempt failed. */
   readonly lastError?: string;
   readonly nextAttemptAt?: number;
 }
@@ -96,9 +96,9 @@ export interface WebhookDelivery {
 export interface RefreshEntry extends Pick<CaptureRefresh, 'by' | 'acceptedAt'> {
   readonly number: number;
   readonly endedAt: number;
-  /** Of one that failed. */
+  /** Present if the refresh failed. */
   readonly failure?: Omit<CaptureFailure, 'cancelled'>;
-  /** Of one that completed: what its file was like. */
+  /** Present if the refresh completed: the properties of its file. */
   readonly file?: Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height'>;
 }
 
@@ -123,7 +123,7 @@ export interface StoredBytes {
   readonly storedBytes: number;
   /** Files of captures with persistence. */
   readonly persistedBytes: number;
-  /** HTML that is kept with a persisted file, to render it again. It lies in NATS even where files lie in a bucket. */
+  /** HTML that is kept to refresh a persisted file. NATS stores it, even if a bucket stores the files. */
   readonly keptHtmlBytes: number;
 }
 
@@ -133,62 +133,73 @@ interface Charge {
   readonly captures: number;
 }
 
-/** The state of one capture: the truth about it, kept in `KV_db`. All times are Unix milliseconds. */
+/** The authoritative state of one capture, stored in `KV_db`. All times are Unix milliseconds. */
 export interface CaptureRecord {
   readonly uuid: string;
   readonly account: string;
-  /** Id of the API key that asked for it, for statistics. A draft in a ticket lacks it. */
+  /** Id of the API key of the request, for statistics. A draft in a ticket does not contain it. */
   readonly key?: string;
   readonly status: CaptureStatus;
   readonly priority: Priority;
-  /** As asked for; `about:blank` for html. */
+  /** Address in the request; `about:blank` for supplied HTML. */
   readonly url: string;
   /** Name under which supplied HTML is stored, for rendering and for refreshes. */
   readonly html?: string;
-  /** Size of that html. */
+  /** Size of the supplied HTML. */
   readonly htmlBytes?: number;
   /** Bytes that the usage ledger counts for this record. Absent: none. */
   readonly bytes?: Partial<StoredBytes>;
   readonly options: RenderOptions;
-  /** Absent, with `options.secrets`: they were not kept, so that it cannot be rendered again. */
+  /** Absent although `options.secrets` is set: the secrets were not stored, so the capture cannot be rendered again. */
   readonly secrets?: SealedSecrets;
-  /** What completing it charges, and each refresh of it. */
+  /** Tokens that are charged for the completed capture, and for each completed refresh. */
   readonly tokenCost: number;
   readonly fileName: string;
   readonly requestedRegion: Region | 'auto';
   readonly region: Region;
   readonly acceptedAt: number;
-  /** Rendering must have begun by `startBy` and ended by `deadline`. */
+  /** Rendering must start by `startBy` and end by `deadline`. */
   readonly startBy: number;
   readonly deadline: number;
-  /** That of the account when the capture was asked for; absent: `context`. */
+  /** Isolation of the account when the capture was requested; absent: `context`. */
   readonly isolation?: Isolation;
-  /** Number of times that its job was queued, where renderers returned it; absent: once. */
+  /** Number of times that the job was queued, because renderers may return it; absent: once. */
   readonly attempt?: number;
-  /** How long its file is kept. */
+  /** Time for which the file is kept. */
   readonly lifetimeMs: number;
-  /** When the file is removed. Until the capture completes: acceptance plus the lifetime. */
+  /** Time at which the file is removed. Before the capture completes: the time of acceptance plus the lifetime. */
   readonly expiresAt: number;
   readonly endedAt?: number;
-  /** The cache entry that it answers from: gone when its file goes. */
+  /** The cache entry of the capture. It is removed with the file. */
   readonly cache?: CacheKey;
-  /** Long-term storage: 0 is never refreshed by itself. */
+  /** Long-term storage. With an interval of 0, the capture is refreshed only on request. */
   readonly persistence?: { readonly refreshIntervalMs: number };
-  /** When it is refreshed by itself next; absent: never. */
+  /** Time of the next scheduled refresh; absent: none. */
   readonly nextRefreshAt?: number;
   readonly refresh?: CaptureRefresh;
   /** Duration of the refresh that the file shows, in milliseconds. Absent: the file shows the capture itself. */
   readonly refreshMs?: number;
-  /** What its refreshes were charged, by the month (`yyyymm`, UTC) in which each was accepted. */
+  /** Charges of the refreshes, by the month (`yyyymm`, UTC) in which each was accepted. */
   readonly refreshCharges?: Readonly<Record<string, Charge>>;
   readonly webhook?: WebhookDelivery;
-  /** The latest refreshes that have ended, and the latest delivery attempts; newest first, few. */
+  /** The latest ended refreshes and the latest delivery attempts, newest first, at most `maxHistory` of each. */
   readonly refreshHistory?: readonly RefreshEntry[];
   readonly deliveryHistory?: readonly DeliveryEntry[];
-  /** What the file shows, once there is one; kept when it is gone. */
+  /** Present once the capture has completed. Stays after the file was removed. */
   readonly outcome?: CaptureOutcome;
-  /** With status `failed`. */
+  /** Present if the status is `failed`. */
   readonly failure?: CaptureFailure;
-  /** Stays after the diagnostics were removed. Absent: there never were any. */
+  /** Stays after the diagnostics were removed. Absent: no rendering had diagnostics. */
   readonly diagnostics?: DiagnosticsFile;
 }
+
+/** Converts an error to the failure that a record stores. */
+export const toFailure = <Code extends ErrorCode>({
+  code,
+  message,
+  causedBy: cause,
+}: ServiceError<Code>): CaptureFailure & { readonly code: Code } => ({ code, message, cause });
+
+/** Converts the failure of a record to the error for clients. */
+export const toError = ({ code, message, cause }: CaptureFailure): ServiceError =>
+  new ServiceError(code, message, { causedBy: cause });

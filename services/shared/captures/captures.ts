@@ -10,7 +10,7 @@ import { fail, type Transition } from './transitions.ts';
 import { difference, usageKey, usageOf, withStoredBytes } from './usage.ts';
 import { timeOfUuid } from './uuid.ts';
 
-/** A capture, or with a `revision` its refresh of that number: a job or a record is one too. */
+/** Identifies a capture, or with a `revision` its refresh of that number. Jobs and records satisfy this type, too. */
 export interface CaptureRef {
   readonly account: string;
   readonly uuid: string;
@@ -19,19 +19,19 @@ export interface CaptureRef {
 
 /** The result of a change of a capture. */
 interface Changed {
-  /** Null: there is none. */
+  /** The resulting record; null if the capture has none. */
   readonly record: CaptureRecord | null;
-  /** Whether it is this change that made it so. */
+  /** Whether this call changed the record. */
   readonly changed: boolean;
 }
 
-/** Hears of each record that was changed, once; null before: there was none. */
+/** Called once for each change of a record. `before` is null if the record is new. */
 export type OnChange = (before: CaptureRecord | null, after: CaptureRecord) => void;
 
 /** Retention of a record without a file, for accounting and for clients: 90 days. */
 const retentionSeconds = 90 * 86_400;
 
-/** The records of captures, and the one place where they change and where captures are charged. */
+/** The records of captures. All changes and charges of captures are made here. */
 export class Captures {
   readonly #session: NatsSession;
   readonly #db: Entries;
@@ -45,7 +45,7 @@ export class Captures {
     this.#ledger = new UsageLedger(session);
   }
 
-  /** Writes a new record, with what it reserves in the usage ledger. Writing it twice is harmless. */
+  /** Writes a new record, and its reservation to the usage ledger. A repeated call changes nothing. */
   async create(record: CaptureRecord, limits?: CallLimits): Promise<void> {
     await compareAndSet(async (timeoutMs) => {
       try {
@@ -57,13 +57,13 @@ export class Captures {
     }, limits);
   }
 
-  /** The record, or null when the account has no capture of that uuid. */
+  /** Returns the record, or null if the account has no capture with this uuid. */
   async get(account: string, uuid: string): Promise<Entry<CaptureRecord> | null> {
     if (timeOfUuid(uuid) === null) return null;
     return this.#db.get<CaptureRecord>(captureKey(account, uuid));
   }
 
-  /** Ends an open capture as failed, uncharged. Returns the resulting record. */
+  /** Ends an open capture as failed, without a charge. Returns the resulting record. */
   fail(ref: CaptureRef, failure: CaptureFailure, limits?: CallLimits): Promise<CaptureRecord | null> {
     return this.change(ref, fail(ref.revision ?? 0, failure), limits);
   }
@@ -82,8 +82,8 @@ export class Captures {
   }
 
   /**
-   * Ends a capture, or a refresh, as the transition says. An interactive capture has no record before: it is made of its
-   * `draft`. However often, and by however many processes, it ends once, and is charged once.
+   * Ends a capture or a refresh with the transition. An interactive capture has no record before it ends; its record is
+   * created from `draft`. The capture ends once and is charged once, even if several processes call this repeatedly.
    */
   end(
     ref: CaptureRef & { readonly draft?: CaptureRecord },
@@ -107,7 +107,7 @@ export class Captures {
     };
     // The known record may be outdated, and a draft may have a record by now: a conflict reveals that.
     let guess = known ?? (draft === undefined ? undefined : null);
-    /** The record before each attempt, by the id of its write: an attempt whose answer was lost may have written. */
+    /** The record before each attempt, by the id of its write, because an attempt without an answer may have written. */
     const attempts = new Map<string, CaptureRecord | null>();
     return compareAndSet(async (timeoutMs) => {
       const guessed = guess;
@@ -133,9 +133,7 @@ export class Captures {
     }, limits);
   }
 
-  /**
-   * Writes a record, and in the same atomic batch what the change means for the account's usage.
-   */
+  /** Writes a record, and in the same atomic batch the resulting change of the account's usage. */
   async #write(
     found: Entry<CaptureRecord> | null,
     wanted: CaptureRecord,
@@ -168,7 +166,7 @@ export function captureKey(account: string, uuid: string): string {
   return capturesOfDay(account, timeOfUuid(uuid) ?? 0) + uuid;
 }
 
-/** What the keys of an account's captures of one day in UTC begin with; any `time` (Unix ms) of that day. */
+/** Returns the prefix of the keys of an account's captures of one day in UTC. `time` (Unix ms) is any time of that day. */
 export function capturesOfDay(account: string, time: number): string {
   return `capture.${account}.${dayOf(time)}.`;
 }

@@ -24,7 +24,7 @@ export function isOpen(record: CaptureRecord, refreshNumber = 0): boolean {
   return ['queued', 'rendering'].includes(stateOf(record, refreshNumber));
 }
 
-/** `none`: there is no such refresh, or nothing to refresh any more. */
+/** Returns `none` if the refresh does not exist or its capture has no file. */
 export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: number): CaptureStatus | 'none' {
   if (refreshNumber === 0) return status;
   return status === 'completed' && refresh?.revision === refreshNumber ? refresh.state : 'none';

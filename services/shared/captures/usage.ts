@@ -3,9 +3,9 @@ import type { CaptureRecord, StoredBytes } from './capture-record.ts';
 import { monthOf } from './times.ts';
 import { isOpen } from './transitions.ts';
 
-/** What an account has used in a month, what is set aside, and what it stores: of one record, one shard, or all. */
+/** Tokens that an account has used in a month, its reservations, and its stored bytes; of one record, one shard, or all. */
 export interface Usage extends StoredBytes {
-  /** Of completed captures and refreshes. */
+  /** Tokens and number of completed captures and refreshes. */
   readonly tokens: number;
   readonly captures: number;
   /** Tokens of background captures and refreshes that have not ended. */
@@ -22,8 +22,7 @@ export const noUsage: Usage = { tokens: 0, captures: 0, reserved: 0, queued: 0, 
 export const persistedPeriod = 'persisted';
 
 /**
- * The record with the bytes that it takes now. The usage ledger counts what the record says in `bytes`, and nothing else, so the two
- * agree.
+ * Returns the record with its current `bytes`. The usage ledger counts only the `bytes` of records, so the two agree.
  */
 export function withStoredBytes(record: CaptureRecord): CaptureRecord {
   const { bytes: _former, ...rest } = record;
@@ -31,7 +30,7 @@ export function withStoredBytes(record: CaptureRecord): CaptureRecord {
   return bytes === null ? rest : { ...rest, bytes };
 }
 
-/** Null: none. */
+/** Returns the stored bytes of a record; null if it stores nothing. */
 function bytesOf(record: CaptureRecord): Partial<StoredBytes> | null {
   const { status, priority, outcome, htmlBytes = 0, diagnostics } = record;
   if (status === 'completed' && outcome !== undefined) {
@@ -48,7 +47,7 @@ function bytesWithFile({ persistence, htmlBytes = 0 }: CaptureRecord, fileBytes:
   return { persistedBytes: fileBytes, ...(htmlBytes === 0 ? {} : { keptHtmlBytes: htmlBytes }) };
 }
 
-/** Bytes that a capture, or its refresh, adds when it completes with a file of that size; negative where it takes fewer than before. */
+/** Returns the bytes that a capture or refresh adds when it completes with a file of this size; negative if they decrease. */
 export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredBytes {
   const before = { ...noUsage, ...bytesOf(record) };
   const { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes } = combined(
@@ -67,7 +66,7 @@ export function bytesAddedByDiagnostics(record: CaptureRecord, bytes: number): S
 }
 
 /**
- * What the usage ledger counts for one record, by period: a month (`yyyymm`), or `persisted`. An account's usage is the sum over
+ * Returns the usage of one record in the ledger, by period: a month (`yyyymm`), or `persisted`. An account's usage is the sum over
  * its records. A capture counts for the month in which it was accepted, and so does each refresh.
  */
 export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {
@@ -90,7 +89,7 @@ export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {
 
 export const sum = (a: Usage, b: Usage): Usage => combined(a, b, 1);
 
-/** `a - b` of each period in which they differ. */
+/** Returns `a - b` for each period in which they differ. */
 export function difference(
   a: ReadonlyMap<string, Usage>,
   b: ReadonlyMap<string, Usage>,
@@ -114,10 +113,10 @@ function combined(a: Usage, b: Usage, sign: 1 | -1): Usage {
   };
 }
 
-/** One key would be contended at 150 captures a second of one account; sixteen are not. */
+/** Number of shards of an account's usage. With one key, 150 captures a second of one account would conflict; with sixteen, they do not. */
 export const usageShards = 16;
 
-/** `usage.<account>.<period>.<shard>`: the shard by the capture's uuid. */
+/** Returns `usage.<account>.<period>.<shard>`. The uuid of the capture determines the shard. */
 export function usageKey(account: string, period: string, uuid: string): string {
   const shard = createHash('sha256').update(uuid).digest().readUInt8(0) % usageShards;
   return `usage.${account}.${period}.${shard}`;

@@ -27,7 +27,7 @@ export function appendDocument(
   if (first === undefined) throw new Error('the document has no pages');
   const destinations = new Destinations(source, new Set(pages.map(({ ref }) => ref)));
   for (const { node } of pages) {
-    // Points into the tree of tags, which is left out.
+    // This entry refers to the structure tree, which is not copied.
     setEntry(node, 'StructParents', undefined);
     for (const annotation of node.Annots()?.asArray() ?? []) {
       const link = source.context.lookup(annotation);

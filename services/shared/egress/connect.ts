@@ -1,8 +1,11 @@
 import { connect as open, type Socket } from 'node:net';
+import process from 'node:process';
 import { onAbort } from '../runtime/deadline.ts';
 import type { ResolvedAddress } from './lookup.ts';
-import { isRefusedTarget, pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
+import { pageSource, refusesPages } from '../runtime/page-source.ts';
+import { rangeOf } from './address-range.ts';
+import { isThisMachine } from './this-machine.ts';
 
 /** Maximum number of addresses to try; with more, the caller would time out. */
 export const maxAddresses = 4;
@@ -80,3 +83,19 @@ function connectOnce(
   const stopListening = onAbort(signal, () => socket.destroy(new EgressFailure('closed', 'the request was given up')));
   return promise;
 }
+
+/** Returns the local address for a connection on behalf of a page; undefined if the system chooses it. */
+function pageSourceFor(address: string): string | undefined {
+  if (process.platform !== 'linux' || !isIPv4(address) || !isThisMachine(address)) return undefined;
+  return address.includes(':') ? `::ffff:${pageSource}` : pageSource;
+}
+
+/**
+ * Whether a server of this process at the address and port refuses pages but cannot distinguish them: IPv6 has only one loopback
+ * address, so connections of pages have the source of all others.
+ */
+const isRefusedTarget = (address: string, port: number): boolean =>
+  refusesPages(port) && !isIPv4(address) && isThisMachine(address);
+
+/** Whether it is an IPv4 address, also in IPv6 notation. */
+const isIPv4 = (address: string) => rangeOf(address)?.address.kind() === 'ipv4';

@@ -12,9 +12,9 @@ export interface ResolvedAddress {
 export type Lookup = (name: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 export interface SystemLookupOptions {
-  /** By default /etc/hosts. */
+  /** Path of the hosts file; by default /etc/hosts. */
   readonly hostsFile?: string;
-  /** Read for its search list. By default /etc/resolv.conf. */
+  /** Path of the file with the search list; by default /etc/resolv.conf. */
   readonly resolvConf?: string;
   /** Name servers, `address` or `address:port`; by default the system's. */
   readonly servers?: readonly string[];

@@ -172,7 +172,7 @@ export interface EgressPolicyOptions {
 
 interface ResolveOptions {
   readonly signal?: AbortSignal;
-  /** By default 5,000. */
+  /** Timeout of a look-up; by default 5,000 ms. */
   readonly timeoutMs?: number;
   readonly lookup?: Lookup;
 }

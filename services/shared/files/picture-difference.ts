@@ -8,7 +8,7 @@ export interface Pixels {
 }
 
 export interface Difference {
-  /** Large enough for both pictures: unchanged pixels are pale, changed ones have the requested colours. */
+  /** Large enough for both pictures: unchanged pixels are pale, changed ones have the requested colors. */
   readonly picture: Pixels;
   readonly changedPixels: number;
   /** Changed share of the area of the difference picture, 0 to 1. */
@@ -19,10 +19,10 @@ export interface Difference {
 type Color = readonly [red: number, green: number, blue: number];
 
 interface ComparisonOptions {
-  /** Minimum distance of two colours, 0 to 1; a smaller value finds more differences. */
+  /** Minimum distance of two colors, 0 to 1; a smaller value finds more differences. */
   readonly threshold: number;
   readonly changedColor: Color;
-  /** Colour of areas that only one of the pictures covers. */
+  /** Color of areas that only one of the pictures covers. */
   readonly outsideColor: Color;
 }
 

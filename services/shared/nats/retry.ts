@@ -29,7 +29,7 @@ const minAttemptMs = 5;
 
 const transientDelay = (attempt: number) => backoffMs(attempt, 50, 1000);
 
-/** Of several concurrent writers one succeeds each time, so the delay of the others can be short. */
+/** The delay can be short, because one of several concurrent writers succeeds in each attempt. */
 const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4, 200);
 
 /**

@@ -1,7 +1,6 @@
 import { type DeadLetter, maxDeadLetters } from '../api/admin.ts';
-import { changeEntry } from '../nats/change-entry.ts';
+import { changeEntry, Entries } from '../nats/entries.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries } from '../nats/entries.ts';
 
 const key = 'dead-letters';
 

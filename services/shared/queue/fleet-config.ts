@@ -6,7 +6,7 @@ import { delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type InstalledRegion, isRegion, type Region } from '../runtime/regions.ts';
 
-/** What all processes of a fleet must agree on, each as a text that can be compared. */
+/** The settings that all processes of a fleet must share, each as a text that can be compared. */
 export const fleetFields = [
   'regions',
   'storage',
@@ -20,25 +20,25 @@ export type FleetField = (typeof fleetFields)[number];
 export type FleetValues = Readonly<Record<FleetField, string>>;
 
 /**
- * The configuration of the fleet, in the key `config` of the bucket `live`. The leader of the hub writes it, and a controller of the hub that
- * starts with other values.
+ * The configuration of the fleet, in the key `config` of the bucket `live`. It is written by the leader of the hub, and by a controller of
+ * the hub that starts with other values.
  */
 export interface FleetConfig {
-  /** Of this record; a reader that does not know the format is too old. */
+  /** Format of this record. A reader that does not know the format is too old. */
   readonly format: number;
   readonly hub: {
-    /** Of the installation: the uid of its Lease, or {@link idWithoutCluster}. */
+    /** Id of the installation: the uid of its Lease, or {@link idWithoutCluster}. */
     readonly id: string;
-    /** Its namespace and release, for people. */
+    /** Namespace and release of the installation, for people. */
     readonly name: string;
     readonly version: string;
   };
-  /** The oldest version of satellites that the hub works with. */
+  /** The oldest supported version of satellites. */
   readonly minSatelliteVersion: string;
   readonly values: FleetValues;
-  /** The regions that have worked once. */
+  /** The regions that have worked at least once. */
   readonly joined: readonly Region[];
-  /** One more with each change of the values. */
+  /** Increases by one with each change of the values. */
   readonly generation: number;
   /** Unix milliseconds. */
   readonly at: number;
@@ -47,7 +47,7 @@ export interface FleetConfig {
 export const fleetConfigKey = 'config';
 export const fleetConfigFormat = 1;
 
-/** Without a cluster, every process with access to the data is the hub. */
+/** Id of an installation outside of Kubernetes. Every process with access to its data belongs to the hub. */
 export const idWithoutCluster = 'without a cluster';
 
 export const regionsText = (regions: readonly InstalledRegion[]): string =>
@@ -67,7 +67,7 @@ export const numbersText = (numbers: object): string =>
     .toSorted()
     .join(',');
 
-/** The regions that the hub has. */
+/** Returns the regions of the hub. */
 export function regionsOf({ values }: Pick<FleetConfig, 'values'>): readonly Region[] {
   return values.regions
     .split(',')
@@ -75,7 +75,7 @@ export function regionsOf({ values }: Pick<FleetConfig, 'values'>): readonly Reg
     .filter(isRegion);
 }
 
-/** The fields in which a process, which may know of some only, differs from the fleet. */
+/** Returns the fields in which a process differs from the fleet. The process may know only some of the fields. */
 export function differencesFrom({ values }: FleetConfig, own: Partial<FleetValues>): readonly FleetField[] {
   return fleetFields.filter((field) => own[field] !== undefined && own[field] !== values[field]);
 }
@@ -83,25 +83,25 @@ export function differencesFrom({ values }: FleetConfig, own: Partial<FleetValue
 const readTimeoutMs = 2000;
 
 /**
- * Reads the configuration and its revision; null before the first write. Throws when NATS does not answer, or the
- * bucket does not exist.
+ * Reads the configuration and its revision; null before the first write. Throws if NATS does not answer or the bucket
+ * does not exist.
  */
 export function readFleetConfig(live: Pick<Entries, 'get'>) {
   return withDeadline(live.get<FleetConfig>(fleetConfigKey), readTimeoutMs, 'reading the configuration of the fleet');
 }
 
-/** How often a process looks at the configuration of the fleet. */
+/** Interval at which a process reads the configuration of the fleet. */
 const checkIntervalMs = 10_000;
 
 /**
- * Compares a process with the configuration of its fleet: a difference is logged once, and shown by a metric. It changes nothing, as the
- * hub decides.
+ * Compares a process with the configuration of its fleet. Logs each difference once, and reports it by a metric. Changes nothing, because
+ * the hub decides.
  */
 export class FleetConfigCheck {
   readonly #own: Partial<FleetValues>;
   readonly #log: Logger;
   readonly #mismatch: Gauge<'field'>;
-  #told = '';
+  #lastLogged = '';
 
   constructor(own: Partial<FleetValues>, { registry, log }: { registry: Registry; log: Logger }) {
     this.#own = own;
@@ -122,17 +122,19 @@ export class FleetConfigCheck {
       if (this.#own[field] !== undefined) this.#mismatch.set({ field }, fields.includes(field) ? 1 : 0);
     }
     if (found === null) return fields;
-    const told = fields.map((field) => `${field} is ${this.#own[field]} here and ${found.values[field]} in the fleet`);
-    const text = told.join('; ');
-    if (text === this.#told) return fields;
-    this.#told = text;
+    const differences = fields.map(
+      (field) => `${field} is ${this.#own[field]} here and ${found.values[field]} in the fleet`,
+    );
+    const text = differences.join('; ');
+    if (text === this.#lastLogged) return fields;
+    this.#lastLogged = text;
     const { name, version } = found.hub;
     if (fields.length === 0) this.#log.info('the configuration agrees with that of the fleet again');
     else this.#log.warn({ fields, hub: name, version }, `the configuration differs from that of the fleet: ${text}`);
     return fields;
   }
 
-  /** Compares again and again until the signal aborts. Never throws. */
+  /** Compares periodically until the signal aborts. Never throws. */
   async follow(live: Entries, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

@@ -25,7 +25,6 @@ export class FollowUps {
     if (mayLeaveFiles(record)) arranging.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
     // After a refresh, the expiry entry of the capture still exists, and the leader postpones it when it is due. With one
     // entry for each refresh, a page that is kept for ten years would accumulate thousands.
-    // each refresh, a page that is kept for ten years would gather thousands.
     if (record.status === 'completed' && record.refresh === undefined) {
       arranging.push(this.#expiryIndex.add(capture, expiresAt));
     }

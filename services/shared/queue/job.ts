@@ -28,7 +28,7 @@ export interface JobReply {
   readonly subject: string;
   /** `start`: the start of rendering. `result`, `bytes`: the result; `bytes`: with the file if it fits into a message. */
   readonly wants: 'start' | 'result' | 'bytes';
-  /** With `result` or `bytes`: also each step before. */
+  /** If set, the renderer also reports each earlier step. Needs `result` or `bytes`. */
   readonly progress?: true;
 }
 
@@ -64,7 +64,7 @@ export interface CaptureJob extends JobEnvelope {
   readonly source: CaptureSource;
   readonly options: RenderOptions;
   readonly secrets?: JobSecrets;
-  /** Absent: `context`. */
+  /** Isolation of the browser; absent: `context`. */
   readonly isolation?: Isolation;
 }
 
@@ -73,9 +73,9 @@ interface JobFile {
   readonly object: string;
   /** Lifetime of the file, counted from its rendering. */
   readonly lifetimeMs: number;
-  /** For a refresh: expiry of the file, instead of `lifetimeMs`. */
+  /** Expiry of the file of a refresh. It replaces `lifetimeMs`. */
   readonly expiresAt?: number;
-  /** As in `StoredFile`. */
+  /** See `StoredFile`. */
   readonly cacheSeconds?: number;
 }
 

@@ -8,12 +8,11 @@ import { getMessage } from '../nats/get-message.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
 import type { Region } from '../runtime/regions.ts';
-import { traceHeaders } from '../tracing/propagation.ts';
-import { withSpan } from '../tracing/spans.ts';
+import { traceHeaders, withSpan } from '../tracing/spans.ts';
 import { type CaptureJob, captureJobVersion, type JobEnvelope, type UnsignedJob } from './job.ts';
 import type { Ticket, Tickets } from './tickets.ts';
 
-/** Where a published job lies. */
+/** Stream sequence of a queued job. */
 export interface QueuedJob {
   readonly sequence: number;
 }
@@ -22,17 +21,17 @@ export interface PublishOptions {
   /** Unix milliseconds by the server's clock; by default ten seconds from now. */
   readonly deadline?: number;
   /**
-   * Name of this time that the job is queued, for a job that was queued before; by default by the attempt of its ticket. The job is
-   * queued once under each name.
+   * Name of the attempt, for a job that was queued before; by default derived from the attempt in its ticket. The job is
+   * queued once for each name.
    */
   readonly attempt?: string;
-  /** Checks that stored html is there for the region of the job, and copies it from the region of its source otherwise. */
+  /** If the region of the job does not have the stored HTML, copies it from the region of its source. */
   readonly copiesHtml?: boolean;
 }
 
 const publishTimeoutMs = 10_000;
 
-/** The queue of captures, from the side that fills it. */
+/** Adds jobs to the queues of captures, and removes them. */
 export class Jobs {
   readonly #session: NatsSession;
   readonly #tickets: Pick<Tickets, 'sign'>;
@@ -43,7 +42,7 @@ export class Jobs {
   }
 
   /**
-   * Queues a capture. A publish that timed out may have landed; the message id makes sending it again harmless.
+   * Queues a capture. A publish that timed out may have been stored; the message id makes a repetition harmless.
    * Throws the server's error, or a timeout at the deadline.
    */
   async publish(job: UnsignedJob, options: PublishOptions = {}): Promise<QueuedJob> {
@@ -52,7 +51,7 @@ export class Jobs {
     const shard = backgroundShardOf(job.account, backgroundShards);
     const id = `${job.uuid}:${job.revision}`;
     const { source } = job;
-    // A refresh may go to another region than the one whose renderers it was put for.
+    // A refresh may run in another region than the one for which the HTML was stored.
     if (source.kind === 'stored-html' && (job.revision > 0 || copiesHtml === true)) {
       const { fileName: name, region } = source;
       await copyHtml(this.#session, { name, region }, job.region, job.deadline, this.#session.now());
@@ -82,7 +81,7 @@ export class Jobs {
     return queued;
   }
 
-  /** Whether a renderer was given the job, or it is gone. Throws what the server answers. */
+  /** Whether a renderer has received the job, or the job is no longer in the queue. Throws the server's error. */
   async isTaken({ region, priority, account }: UnsignedJob, { sequence }: QueuedJob): Promise<boolean> {
     const durable = captureDurable(region, priority, backgroundShardOf(account, backgroundShards));
     try {
@@ -96,14 +95,14 @@ export class Jobs {
   }
 
   /**
-   * Takes a job out of the queue; one that a renderer holds already is not stopped by it, and one that is gone is no
-   * error.
+   * Removes a job from the queue. Does not stop a job that a renderer already has. Does not throw if the job is no longer
+   * in the queue.
    */
   async remove(job: QueuedJob): Promise<void> {
     try {
       await this.#session.jsm.streams.deleteMessage(streamNames.captures, job.sequence, false);
     } catch (error) {
-      // The server has one error for every deletion that did not work.
+      // The server uses one error for all failed deletions.
       if (!(error instanceof JetStreamApiError) || (await this.#isQueued(job))) throw error;
     }
   }
@@ -125,9 +124,7 @@ const sendAttributes = (subject: string, { uuid, region }: UnsignedJob) => ({
 
 const attemptName = ({ attempt }: Ticket) => (attempt === undefined ? undefined : `returned-${attempt}`);
 
-/**
- * A job out of a message, or of one of another version what all versions have. Throws when it is no job at all.
- */
+/** Parses a job. Returns only the envelope of a job of another version. Throws if the message is not a job. */
 export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readonly isUnknown: true }) {
   const job = JSON.parse(new TextDecoder().decode(data)) as CaptureJob | null;
   if (typeof job !== 'object' || job === null || typeof job.uuid !== 'string' || typeof job.ticket !== 'string') {
@@ -137,22 +134,22 @@ export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readon
 }
 
 /**
- * A message to the renderers of a region on `signals.<region>` (core NATS, so it may get lost). A front publishes it
- * when it queues a background capture, and the fleet's leader every few seconds.
+ * A message to the renderers of a region on `signals.<region>` (core NATS, so it may be lost). A front publishes it
+ * when it queues a background capture; the leader of the fleet publishes it every few seconds.
  */
 export interface RegionSignal {
   /** Background shards with waiting captures. */
   readonly shards: readonly number[];
-  /** Unix milliseconds by the clock of the NATS server, from the leader alone. */
+  /** Unix milliseconds by the clock of the NATS server. Only the leader sets it. */
   readonly now?: number;
 }
 
-/** Signals to the renderers of a region; core NATS. Throws when the connection is closed. */
+/** Publishes a signal to the renderers of a region. Throws if the connection is closed. */
 export function sendSignal({ nc }: Pick<NatsSession, 'nc'>, region: Region, signal: RegionSignal): void {
   nc.publish(signalSubject(region), JSON.stringify(signal));
 }
 
-/** The background shard of an account: its captures wait in one of `shards` queues. */
+/** Returns the background shard of an account. All its background captures wait in this one of `shards` queues. */
 export function backgroundShardOf(account: string, shards: number): number {
   return createHash('sha256').update(account).digest().readUInt32BE(0) % shards;
 }

@@ -6,7 +6,7 @@ import { causeOf, type FailureCause } from '../runtime/errors.ts';
 import { oneOf } from '../api/one-of.ts';
 import { maxFailureLength, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
 
-/** No file or page of a capture is longer on a side than this, in pixels of any scale. */
+/** Maximum side of a file or page in pixels, at any scale. */
 const maxPixels = 1_000_000;
 const maxMs = 8 * 86_400_000;
 
@@ -21,7 +21,7 @@ const uploadSchema = Type.Object({
   cacheSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
 });
 
-/** What was extracted from the page, and where it was stored. */
+/** The parts that were extracted from the page, and the object that contains them. */
 const extractedUploadSchema = Type.Object({
   upload: uploadSchema,
   parts: Type.Array(oneOf(extractNames), { maxItems: extractNames.length }),
@@ -33,37 +33,37 @@ const diagnosticsUploadSchema = Type.Object({
   upload: uploadSchema,
 });
 
-/** What a renderer publishes about a job. It runs other people's pages: nothing of this is believed before it was checked. */
+/** A result that a renderer publishes about a job. A page may have compromised the renderer, so each field is checked. */
 const jobResultSchema = Type.Object({
-  /** Of the job: proves that the renderer was given it. */
+  /** Ticket of the job. It proves that the renderer received the job. */
   ticket: Type.String({ maxLength: 65_536 }),
   pod: Type.String({ maxLength: 253 }),
-  /** How often the job had been delivered, this time included. */
+  /** Number of deliveries of the job, including this one. */
   delivery: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-  /** From the delivery of the job to this result. */
+  /** Time from the delivery of the job to this result. */
   elapsedMs: Type.Number({ minimum: 0, maximum: maxMs }),
   outcome: Type.Union([
     Type.Object({ kind: oneOf(['started']) }),
-    /** The picture has been taken, and is being stored. */
+    /** The screenshot has been taken and is being stored. */
     Type.Object({ kind: oneOf(['rendered']) }),
     Type.Object({
       kind: oneOf(['completed']),
       upload: uploadSchema,
-      /** Of a capture that asked for it, where the page answered. */
+      /** Present if the request asked for `extract` and the page responded. */
       extracted: Type.Optional(extractedUploadSchema),
-      /** Of a pdf. */
+      /** Number of pages; only of a PDF. */
       pages: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPixels })),
-      /** Absent if the capture did not ask for them. */
+      /** Absent if the request did not ask for diagnostics. */
       diagnostics: Type.Optional(diagnosticsUploadSchema),
       report: reportSchema,
-      /** From the picture to this result. */
+      /** Time from the screenshot to this result. */
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),
     }),
     Type.Object({
       kind: oneOf(['failed']),
       code: oneOf(renderFailures),
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
-      /** As the renderer states it; `parseResult` checks it. */
+      /** Cause according to the renderer; `parseResult` checks it. */
       cause: Type.Unknown(),
       diagnostics: Type.Optional(diagnosticsUploadSchema),
     }),
@@ -81,7 +81,7 @@ export type JobResult = Omit<StatedResult, 'outcome'> & { outcome: JobOutcome };
 
 const validator = Compile(jobResultSchema);
 
-/** A result of bytes that came over the network; null when they are none, or out of bounds. */
+/** Parses a result from a message. Returns null if it is invalid or exceeds the limits. */
 export function parseResult(data: Uint8Array): JobResult | null {
   let value: unknown;
   try {
@@ -100,7 +100,7 @@ export function parseResult(data: Uint8Array): JobResult | null {
   return Math.max(...lengths) > maxTextLength ? null : { ...value, outcome };
 }
 
-/** A result as a front hears it: it may bring the file along. */
+/** A reply of a renderer to a front: the result, and the file if it fits into the message. */
 export interface Reply {
   readonly result: JobResult;
   readonly bytes: Buffer | null;
@@ -108,7 +108,7 @@ export interface Reply {
 
 const newline = 0x0a;
 
-/** Null for what is no reply. */
+/** Returns null for an invalid reply. */
 export function decodeReply(data: Uint8Array): Reply | null {
   const buffer = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   const end = buffer.indexOf(newline);

@@ -11,8 +11,8 @@ interface CaptureTask {
 }
 
 /**
- * Work that the leader of the fleet does at its time. A task names a capture and leaves it to the record what is to be
- * done, so that doing it twice, or late, is harmless. Times are Unix milliseconds.
+ * Scheduled work of the leader of the fleet. A task names a capture; the record of the capture determines what is done.
+ * Therefore, a repeated or late task is harmless. Times are Unix milliseconds.
  */
 export type Task =
   /** Makes sure that the job of an accepted capture (revision 0), or of a refresh, is in the queue. */
@@ -30,15 +30,15 @@ export interface DeliveryTask extends CaptureTask {
   readonly revision: number;
   readonly event: WebhookEvent;
   readonly occurredAt: number;
-  /** Of which redelivery of the event it is part; absent: of its first delivery. */
+  /** Number of the redelivery of the event; absent for its first delivery. */
   readonly redelivery?: number;
   readonly attempt: number;
   readonly firstAt: number;
-  /** Host and port that it goes to. */
+  /** Host and port of the receiver. */
   readonly receiver: string;
 }
 
-/** Sends a test event, once. The uuid is that of the event: a version that does not know this finds no such capture. */
+/** Sends a test event, once. The uuid identifies the event; an older version finds no capture with this uuid and drops the task. */
 export interface TestTask extends Omit<DeliveryTask, 'event' | 'revision' | 'redelivery' | 'attempt'> {
   readonly event: typeof testEvent;
   readonly revision: 0;
@@ -51,7 +51,7 @@ export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
 /** Time limit for publishing a task while the server is unavailable. */
 const publishTimeoutMs = 10_000;
 
-/** Hands tasks over to the leader, now or later. Times and deadlines are Unix milliseconds by the server's clock. */
+/** Queues tasks for the leader, immediately or at a time. Times and deadlines are Unix milliseconds by the server's clock. */
 export class Tasks {
   readonly #session: NatsSession;
 
@@ -59,7 +59,7 @@ export class Tasks {
     this.#session = session;
   }
 
-  /** To be done at once. */
+  /** Queues a task that is due immediately. */
   publish(task: Task, deadline?: number): Promise<void> {
     return this.#publish(task, taskSubject(task.kind, nameOf(task)), {}, deadline);
   }
@@ -84,17 +84,17 @@ export class Tasks {
   }
 }
 
-/** The host and port of the address of a webhook. Throws when it is no address. */
+/** Returns the host and port of the address of a webhook. Throws if the address is invalid. */
 export const receiverOf = (url: string): string => new URL(url).host;
 
-/** The id of an event, the same in all attempts. It has no full stop: in what is signed, that ends the id. */
+/** Returns the id of an event, which is the same in all attempts. It contains no dot, because a dot ends the id in the signed text. */
 export const messageId = (uuid: string, refreshNumber: number) => `msg_${uuid}_${refreshNumber}`;
 
-/** What the subjects of a task end with: one of the same name replaces it. */
+/** Returns the name of a task, with which its subjects end. A task replaces an earlier one with the same name. */
 export const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>
   `${account}.${uuid}.${revision}`;
 
-/** Throws when the message is no task that this process knows. */
+/** Parses a task. Throws if the message is not a task of a known kind. */
 export function parseTask(data: Uint8Array): Task {
   const task = JSON.parse(new TextDecoder().decode(data)) as Task | null;
   if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind))

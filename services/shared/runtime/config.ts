@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { isNamePrefix, namePrefixRule } from '../nats/name-prefix.ts';
+import { isNamePrefix, namePrefixRule } from '../nats/streams.ts';
 import { type CaBundle, caBundleVariable, readCaBundle } from './ca-bundle.ts';
 import { LoginFileError, type NatsLoginFiles, readLogin } from '../nats/login-files.ts';
 import type { EnvReader } from './env.ts';

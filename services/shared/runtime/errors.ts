@@ -143,7 +143,7 @@ type CodeWithoutCause = {
 }[ErrorCode];
 
 interface ServiceErrorOptions {
-  /** By default that of the code. */
+  /** By default the cause of the code. */
   readonly causedBy?: FailureCause;
   /** Stays in the log. */
   readonly cause?: unknown;

@@ -15,7 +15,7 @@ export interface Variable<T = unknown> {
 interface Description {
   /** Markdown, one or more whole sentences. */
   readonly meaning: string;
-  /** For a default that depends on the machine or on another variable. */
+  /** Description of a default that depends on the machine or on another variable. */
   readonly defaultText?: string;
 }
 

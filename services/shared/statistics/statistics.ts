@@ -1,9 +1,8 @@
 import { Counter, type Registry } from 'prom-client';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { dateOf, dayOf } from '../captures/times.ts';
-import { changeEntry } from '../nats/change-entry.ts';
+import { changeEntry, Entries } from '../nats/entries.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries } from '../nats/entries.ts';
 import { keysMatching, readMany } from '../nats/read-many.ts';
 import { endOf } from './capture-end.ts';
 import { addHour, newHour, noteEnd, notableKey, notableTtlSeconds } from './notable-captures.ts';

@@ -28,7 +28,7 @@ async function signalNats({ cluster }: Session, name: 'SIGKILL' | 'SIGSTOP'): Pr
     'for(const p of fs.readdirSync("/proc").filter((d)=>/^\\d+$/.test(d))){' +
     `if(!read("/proc/"+p+"/cgroup").replaceAll("_","-").includes(${JSON.stringify(uid)}))continue;` +
     `if(read("/proc/"+p+"/cmdline").includes("nats.conf")){process.kill(Number(p),${JSON.stringify(name)});hit++}}` +
-    'console.log("signalled "+hit+" at "+Date.now());if(hit!==1)process.exit(1)';
+    'console.log("signaled "+hit+" at "+Date.now());if(hit!==1)process.exit(1)';
   await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   await cluster.apply({
     apiVersion: 'v1',

@@ -46,7 +46,7 @@ const whole = `{ name: 'mine', executablePath: '/x', switches: () => [], without
 test.each([
   ['export const other = 1', 'must export a function as its default'],
   ['this is no script', 'cannot be loaded: '],
-  [`export default () => { throw new Error('no licence') }`, 'failed: Error: no licence'],
+  [`export default () => { throw new Error('no license') }`, 'failed: Error: no license'],
   ['export default () => undefined', 'must return an object'],
   [
     `export default () => ({ ...${whole}, executablePath: undefined, initScripts: 'x' })`,

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
+import { diagnosticsExample } from '../../../services/front/api/capture-examples.ts';
 import { plainReport } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { type CliAccount, useCli } from './test-cli.ts';

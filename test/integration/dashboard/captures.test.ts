@@ -10,7 +10,7 @@ import {
   untilLive,
   useDashboard,
 } from '../../harness/dashboard.ts';
-import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
+import { diagnosticsExample } from '../../../services/front/api/capture-examples.ts';
 import { until } from '../../harness/until.ts';
 import { site, useService } from './service.ts';
 

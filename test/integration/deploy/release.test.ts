@@ -43,7 +43,7 @@ describe('the version', () => {
         'docs/operations.md',
         'docs/releases.md',
         'services/client/README.md',
-        'services/front/api/examples.ts',
+        'services/front/api/account-examples.ts',
       ]),
     );
   });

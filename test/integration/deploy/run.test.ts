@@ -32,7 +32,7 @@ async function repository(setUp = `({ natsServer: withNats ? ${JSON.stringify(na
     `import { run } from '${runModule}';
      const setUp = async ({ withNats }) => ({ headlessShell: '/shell', chromium: '/chromium', ...(await ${setUp}) });
      process.exit(await run({
-       env: process.env, root: ${JSON.stringify(root)}, colours: false, setUp,
+       env: process.env, root: ${JSON.stringify(root)}, colors: false, setUp,
        watch: process.argv.includes('--watch'),
        print: (text) => process.stdout.write(text + '\\n'),
      }));`,

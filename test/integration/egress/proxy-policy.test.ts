@@ -39,13 +39,13 @@ describe('the policy', () => {
         .replaceAll(/%5[BD]/g, decodeURI);
       const forwarded = await plain(session.server, `http://${authority}/`, { agent });
       expect([400, 403]).toContain(forwarded.status);
-      const tunnelled = await openTunnel(session.server, authority);
-      expect([400, 403]).toContain(tunnelled.status);
-      tunnelled.socket.destroy();
+      const tunneled = await openTunnel(session.server, authority);
+      expect([400, 403]).toContain(tunneled.status);
+      tunneled.socket.destroy();
       if (forwarded.status !== 403) continue;
       plainly += 1;
       expect(forwarded.headers['x-webcapture-egress']).toBe('blocked');
-      expect(tunnelled.headers['x-webcapture-egress']).toBe('blocked');
+      expect(tunneled.headers['x-webcapture-egress']).toBe('blocked');
     }
     expect(plainly).toBeGreaterThan(150);
     expect(canary.connections()).toBe(0);

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import pagexray from 'pagexray';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { packDiagnostics, type StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
-import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
+import { diagnosticsExample } from '../../../services/front/api/capture-examples.ts';
 import { completeJobs, openHolder, startBackgroundFront, type Holder } from './background.ts';
 import type { TestFront } from './test-front.ts';
 

@@ -5,7 +5,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
-import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
+import { diagnosticsExample } from '../../../services/front/api/capture-examples.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { defaultOptions, newRecord } from '../../harness/records.ts';
 import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';

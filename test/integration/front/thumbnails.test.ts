@@ -8,8 +8,10 @@ import { untilAborted } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { RetryLaterError } from '../../../services/front/admission.ts';
 import { TokenBuckets } from '../../../services/front/http/token-buckets.ts';
-import { createScaledPictureMetrics } from '../../../services/front/plugins/thumbnails/metrics.ts';
-import { ScaledPictures } from '../../../services/front/plugins/thumbnails/scaled-pictures.ts';
+import {
+  createScaledPictureMetrics,
+  ScaledPictures,
+} from '../../../services/front/plugins/thumbnails/scaled-pictures.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { pngLike } from '../../harness/records.ts';
 import { bytesOf, read, startTestFront, type TestFront } from './test-front.ts';

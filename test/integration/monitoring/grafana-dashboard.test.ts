@@ -43,7 +43,7 @@ function combinations(labels: readonly string[]): readonly Readonly<Record<strin
       const chosen = all.filter(
         (value, index) => index === 0 || ['completed', 'failed', 'background', 'service'].includes(value),
       );
-      return made.flatMap((labelled) => [...new Set(chosen)].map((value) => ({ ...labelled, [label]: value })));
+      return made.flatMap((labeled) => [...new Set(chosen)].map((value) => ({ ...labeled, [label]: value })));
     },
     [{}],
   );

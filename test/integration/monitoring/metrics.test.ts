@@ -23,10 +23,10 @@ const byText = (a: unknown, b: unknown) => String(a).localeCompare(String(b));
 
 test('docs/metrics.md lists every metric with its kind, labels and help, and every label', async () => {
   const page = await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
-  const labelled = [...page.matchAll(/^\| ((?:`[a-z]+`(?:, )?)+) +\|/gm)].flatMap(([, cell = '']) =>
+  const labeled = [...page.matchAll(/^\| ((?:`[a-z]+`(?:, )?)+) +\|/gm)].flatMap(([, cell = '']) =>
     cell.match(/[a-z]+/g),
   );
-  expect(labelled.toSorted(byText)).toEqual(Object.keys(labelValues).toSorted(byText));
+  expect(labeled.toSorted(byText)).toEqual(Object.keys(labelValues).toSorted(byText));
   const rows = [...page.matchAll(/^\| `(webcapture_\w+)` +\|(.*)\|$/gm)];
   const listed = rows.map(([, name = '', cells = '']) => [name, ...cells.split('|').map((cell) => cell.trim())]);
   const metrics = allMetrics();

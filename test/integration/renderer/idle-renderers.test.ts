@@ -103,12 +103,12 @@ test('a signal makes one slot of an idle renderer request jobs, and more slots i
   };
   await flush();
   requests.length = 0;
-  await publish(subjectOf('background', 4), 1, { isSignalled: true });
+  await publish(subjectOf('background', 4), 1, { isSignaled: true });
   await pod.take(1);
   await flush();
   // A busy machine may have sent the second request already.
   expect(requests.length).toBeLessThanOrEqual(2);
-  await publish(subjectOf('background', 4), 30, { isSignalled: true });
+  await publish(subjectOf('background', 4), 30, { isSignaled: true });
   await until('all slots to work', () => pod.taken.length === 16);
 });
 
@@ -139,7 +139,7 @@ describe('a hundred idle renderers', () => {
       `from publishing to taking: p50 ${sorted[10]?.toFixed(1)} ms, most ${sorted.at(-1)?.toFixed(1)} ms\n`,
     );
     expect(sorted[10]).toBeLessThan(50);
-    await publish(subjectOf('background', 2), 1, { isSignalled: true });
+    await publish(subjectOf('background', 2), 1, { isSignaled: true });
     await until('one in the background as well', () => taken() === 21, { intervalMs: 1 });
   });
 });

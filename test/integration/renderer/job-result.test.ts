@@ -10,7 +10,7 @@ import { jobOf } from '@webcapture/shared/queue/job.ts';
 import { renderFailures } from '@webcapture/shared/queue/outcomes.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { causeOf, type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
+import { diagnosticsExample } from '../../../services/front/api/capture-examples.ts';
 import { attachDiagnostics } from '../../../services/renderer/diagnostics/trace.ts';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
 import { createRendererMetrics } from '../../../services/renderer/worker/metrics.ts';

@@ -47,6 +47,6 @@ test('a consumer that is deleted and recreated receives requests again', async (
   await provision(jsm, streamSettings, ['us-east']);
   await until('the next job', () => pod.taken.length === 2);
   pod.taken[1]?.end();
-  await publish(subjectOf('background', 0), 1, { isSignalled: true });
+  await publish(subjectOf('background', 0), 1, { isSignaled: true });
   await until('one in the background', () => pod.taken.length === 3);
 });

@@ -30,7 +30,7 @@ describe('jobs are taken in this order:', () => {
     const pod = await startPod(1);
     await pod.take(5);
     // Published while the fifth job is running.
-    await publish(subjectOf('background', 6), 1, { isSignalled: true });
+    await publish(subjectOf('background', 6), 1, { isSignaled: true });
     await publish(interactive, 1);
     await until('both to wait', async () => {
       const waiting = [await consumer('interactive'), await consumer('background', 6)];
@@ -65,7 +65,7 @@ test('a signal that arrives during a request for its shard is not lost', async (
   for (let round = 0; round < 50; round++) {
     // The first signal starts a request that finds no job. The second job may be published just after it.
     nats().session.nc.publish(signalSubject('us-east'), '{"shards":[1]}');
-    await publish(subjectOf('background', 1), 1, { isSignalled: true });
+    await publish(subjectOf('background', 1), 1, { isSignaled: true });
     const { end } = await until(`job ${round}`, () => pod.taken[round], { deadlineMs: 30_000, intervalMs: 1 });
     end();
   }
@@ -96,7 +96,7 @@ test('a malformed signal is ignored', async () => {
   for (const text of ['', 'null', '{}', '{"shards":[99,-1,"x",null,1e9]}', '{"shards":[],"now":"late"}']) {
     nats().session.nc.publish(signalSubject('us-east'), text);
   }
-  await publish(subjectOf('background', 7), 1, { isSignalled: true });
+  await publish(subjectOf('background', 7), 1, { isSignaled: true });
   expect(await pod.take(1)).toEqual([subjectOf('background', 7)]);
   expect(pod.session.clock.isKnown).toBe(false);
 });
@@ -112,7 +112,7 @@ test('2,000 jobs are each delivered exactly once', { tags: 'long' }, async () =>
     for (let round = 0; round < 10; round++) {
       await Promise.all([
         publish(interactive, 100),
-        publish(subjectOf('background', round % backgroundShards), 100, { isSignalled: true }),
+        publish(subjectOf('background', round % backgroundShards), 100, { isSignaled: true }),
       ]);
     }
   };

@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { samplesOf } from '../../../services/dashboard/pages/playground/code-samples.ts';
-import { version } from '../../../services/shared/runtime/run-service.ts';
-import { captureRequestSchema } from '../../../services/shared/api/capture-request.ts';
-import type { JsonSchema } from '../../../services/shared/api/describe-schema.ts';
-import { success } from '../../../services/shared/api/envelope.ts';
-import { pendingExample, resultExample } from '../../../services/front/api/examples.ts';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
+import { pendingExample, resultExample } from '../../../services/front/api/capture-examples.ts';
 import { main } from '../../integration/cli/command.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLogFormat, wantsColours } from '../../../deploy/local/log-format.ts';
+import { createLogFormat, wantsColors } from '../../../deploy/local/log-format.ts';
 import { natsLogEntry } from '../../../deploy/local/nats-log.ts';
 
 const escape = '\u001B';
@@ -35,20 +35,20 @@ describe('log format', () => {
     expect(plain.output('us-east', line)).toBe(`us-east      ${line}`);
   });
 
-  test('gives each name its own colour, unless colours are off', () => {
-    const colourful = createLogFormat(true);
-    const [front, renderer] = ['front', 'us-east'].map((name) => colourful.output(name, 'text'));
+  test('gives each name its own color, unless colors are off', () => {
+    const colorful = createLogFormat(true);
+    const [front, renderer] = ['front', 'us-east'].map((name) => colorful.output(name, 'text'));
     expect(front?.startsWith(`${escape}[36mfront`)).toBe(true);
     expect(renderer?.startsWith(`${escape}[35mus-east`)).toBe(true);
     expect(plain.output('front', entry({ level: 'fatal' }))).not.toContain(escape);
   });
 
-  test('uses colours for terminals that want them', () => {
-    expect(wantsColours({ isTTY: true }, {})).toBe(true);
-    expect(wantsColours({ isTTY: false }, {})).toBe(false);
-    expect(wantsColours({}, {})).toBe(false);
-    expect(wantsColours({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
-    expect(wantsColours({ isTTY: false }, { FORCE_COLOR: '1' })).toBe(true);
+  test('uses colors for terminals that want them', () => {
+    expect(wantsColors({ isTTY: true }, {})).toBe(true);
+    expect(wantsColors({ isTTY: false }, {})).toBe(false);
+    expect(wantsColors({}, {})).toBe(false);
+    expect(wantsColors({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
+    expect(wantsColors({ isTTY: false }, { FORCE_COLOR: '1' })).toBe(true);
   });
 
   test('omits informational lines of nats-server, and keeps its warnings', () => {

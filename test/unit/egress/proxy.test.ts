@@ -190,7 +190,7 @@ describe('closing a proxy session', () => {
     };
     const proxy = await openProxy({ lookup: never });
     const [session, other] = [await proxy.openSession(), await proxy.openSession()];
-    const tunnelled = await openTunnel(session.server, `a.example:${port}`);
+    const tunneled = await openTunnel(session.server, `a.example:${port}`);
     const untouched = await openTunnel(other.server, `a.example:${port}`);
     const cut = [
       plain(session.server, `http://a.example:${port}/`),
@@ -203,7 +203,7 @@ describe('closing a proxy session', () => {
     // Closing does not wait for the requests: they would never end.
     await session.close();
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    expect(await read(tunnelled.socket)).toBe('');
+    expect(await read(tunneled.socket)).toBe('');
     await until('the connections to be closed', () => session.stats().openConnections === 0);
     expect(session.stats()).toMatchObject({ blockedRequests: 0, failedRequests: 0, stalledRequests: 0 });
     await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(/ECONNREFUSED/);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BodyShares } from '../../../services/front/http/body-shares.ts';
-import { addressKey } from '../../../services/front/http/client-address.ts';
+import { addressKey } from '../../../services/front/http/connections.ts';
 import { TokenBuckets } from '../../../services/front/http/token-buckets.ts';
 
 test.each([

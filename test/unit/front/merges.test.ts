@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
 import type { RetryLaterError } from '../../../services/front/admission.ts';
 import { TokenBuckets } from '../../../services/front/http/token-buckets.ts';
-import { Merges } from '../../../services/front/plugins/merge/merges.ts';
-import { createMergeMetrics } from '../../../services/front/plugins/merge/metrics.ts';
+import { Merges, createMergeMetrics } from '../../../services/front/plugins/merge/merges.ts';
 
 const stored: StoredFile = {
   name: '',

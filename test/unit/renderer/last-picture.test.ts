@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { maxLastPictureBytes } from '@webcapture/shared/files/diagnostics-file.ts';
 import type { PageSession } from '../../../services/renderer/browser/page.ts';
-import { takeLastPicture } from '../../../services/renderer/diagnostics/last-picture.ts';
+import { takeLastPicture } from '../../../services/renderer/diagnostics/trace.ts';
 
 /** A page that looks like noise of the given deviation, which hardly compresses. */
 async function noisyPage(width: number, height: number, sigma: number): Promise<PageSession> {

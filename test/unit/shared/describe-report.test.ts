@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { captureText } from '../../../services/front/plugins/mcp/texts.ts';
-import { resultExample } from '../../../services/front/api/examples.ts';
+import { resultExample } from '../../../services/front/api/capture-examples.ts';
 import { remarks } from '../../../services/cli/capture/command.ts';
-import { type CaptureReport, reportSchema } from '../../../services/shared/api/capture.ts';
-import { describeReport } from '../../../services/shared/api/describe-report.ts';
+import { type CaptureReport, reportSchema } from '@webcapture/shared/api/capture.ts';
+import { describeReport } from '@webcapture/shared/api/describe-report.ts';
 
 const result = resultExample;
 const report: CaptureReport = {

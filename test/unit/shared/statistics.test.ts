@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CaptureRecord, CaptureRefresh } from '@webcapture/shared/captures/capture-record.ts';
 import { complete, fail, remove } from '@webcapture/shared/captures/transitions.ts';
 import { type CaptureEnd, endOf } from '@webcapture/shared/statistics/capture-end.ts';
-import { addHistogram, bucketOf, type Histogram, percentilesOf } from '@webcapture/shared/statistics/histogram.ts';
+import { addHistogram, bucketOf, type Histogram, percentilesOf } from '@webcapture/shared/statistics/usage-day.ts';
 import { addHour, newHour, noteEnd } from '@webcapture/shared/statistics/notable-captures.ts';
 import { addDay, countEnd, countHit, maxKeys, newDay, otherKeys } from '@webcapture/shared/statistics/usage-day.ts';
 import { newOutcome, newRecord, plainReport } from '../../harness/records.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { onStopSignal } from '@webcapture/shared/runtime/stop-signal.ts';
+import { onStopSignal } from '@webcapture/shared/runtime/shutdown.ts';
 
 test('repeated signals of one keystroke stop once, and the next keystroke stops at once', () => {
   const calls: string[] = [];

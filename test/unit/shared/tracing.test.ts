@@ -3,13 +3,15 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { readTracingConfig } from '@webcapture/shared/tracing/config.ts';
-import { contextOfRequest, inTraceOf, traceHeaders } from '@webcapture/shared/tracing/propagation.ts';
 import {
   activeSpanFields,
+  contextOfRequest,
+  inTraceOf,
   isInTrace,
   recordSpan,
   runInSpan,
   startSpan,
+  traceHeaders,
   withSpan,
 } from '@webcapture/shared/tracing/spans.ts';
 import { recordSpans } from '../../harness/recorded-spans.ts';

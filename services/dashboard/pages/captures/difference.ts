@@ -17,6 +17,6 @@ export function comparisonScale(sizes: readonly { readonly width: number; readon
 
 const color = [214, 0, 80] as const;
 
-/** @param threshold minimum difference of two colours, from 0 to 1; a smaller value finds more differences */
+/** @param threshold minimum difference of two colors, from 0 to 1; a smaller value finds more differences */
 export const differenceOf = (before: Pixels, after: Pixels, threshold: number): Difference =>
   comparePictures(before, after, { threshold, changedColor: color, outsideColor: color });

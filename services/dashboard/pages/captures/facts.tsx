@@ -1,9 +1,10 @@
 import type { Capture } from '@webcapture/client';
+import type { ComponentChildren } from 'preact';
 import { formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { CopyButton } from '../../widgets/copy-button.tsx';
-import { Fact } from '../../widgets/fact.tsx';
 import { UntrustedText } from '../../widgets/untrusted-text.tsx';
 import { Ago, Time } from '../../widgets/time.tsx';
+import { Card } from '../../widgets/card.tsx';
 
 /** Lists the facts of a capture as names and values. */
 export function Facts({ capture }: { readonly capture: Capture }) {
@@ -80,4 +81,42 @@ function secretsInWords({ headers, cookies, auth, css, script, pdfEncryption }: 
     pdfEncryption === true && 'passwords of the PDF',
   ];
   return parts.filter(Boolean).join('; ');
+}
+
+/** Lists the options of the request of a capture that differ from the defaults. */
+export function RequestOptions({ options }: { readonly options: object }) {
+  const rows = rowsOf(options);
+  if (rows.length === 0) return null;
+  return (
+    <Card id="options" title="Options">
+      <div class="card-body">
+        <dl class="facts is-wide">
+          {rows.map(([name, text]) => (
+            <Fact key={name} name={name}>
+              <UntrustedText text={text} max={200} />
+            </Fact>
+          ))}
+        </dl>
+      </div>
+    </Card>
+  );
+}
+
+/** Returns the options with dotted names, as the documentation of the API has them. */
+function rowsOf(options: object, prefix = ''): readonly (readonly [name: string, text: string])[] {
+  return Object.entries(options).flatMap(([key, value]: [string, unknown]) => {
+    const name = `${prefix}${key}`;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return rowsOf(value, `${name}.`);
+    return [[name, typeof value === 'string' ? value : JSON.stringify(value)] as const];
+  });
+}
+
+/** A name with its value, in a `<dl class="facts">`. */
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
 }

@@ -6,7 +6,7 @@ import { theme } from '../../shell/theme.ts';
 export interface Series {
   readonly label: string;
   readonly values: readonly (number | null)[];
-  /** Index of a colour in base.css. */
+  /** Index of a color in base.css. */
   readonly color: 0 | 1 | 2 | 3 | 4 | 5;
 }
 
@@ -140,7 +140,7 @@ function optionsFor(Plot: typeof uPlot, { series, kind, unit: { format, steps },
     series: [
       { label: 'Day', value: ({ data }, _, __, day) => formatDay(data[0][day ?? latestDay(data)] ?? 0) },
       ...series.map(({ label, color }): uPlot.Series => {
-        const stroke = colorOf(`--colour-${color}`);
+        const stroke = colorOf(`--color-${color}`);
         return {
           label,
           stroke,
@@ -164,7 +164,7 @@ const latestDay = ([dates, ...rows]: uPlot.AlignedData) =>
 const days = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const formatDay = (seconds: number) => days.format(seconds * 1000);
 
-/** Returns a theme colour as a resolved value: a canvas supports neither custom properties nor light-dark(). */
+/** Returns a theme color as a resolved value: a canvas supports neither custom properties nor light-dark(). */
 function colorOf(name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;

@@ -11,7 +11,7 @@ export const builtDashboard = join(import.meta.dirname, '../../../dashboard/dist
 
 export interface DashboardDeps {
   /** Folder of the built dashboard; may be missing. */
-  readonly folder: string;
+  readonly dashboardFolder: string;
   /** Files are at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** Other origins that /files redirects to. */
@@ -34,11 +34,11 @@ The API works without it: see ../docs.
  * the API with the user's key.
  */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps) {
-  const { folder, cdnUrl, fileOrigins, signInCode } = deps;
+  const { dashboardFolder, cdnUrl, fileOrigins, signInCode } = deps;
   const headers = securityHeaders(new Set([new URL(cdnUrl).origin, ...(fileOrigins ?? [])]));
   await app.register(async (scope) => {
     await scope.register(fastifyStatic, {
-      root: folder,
+      root: dashboardFolder,
       serve: false,
       preCompressed: true,
       cacheControl: false,
@@ -79,7 +79,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
 
     const sendPage = async (reply: FastifyReply) => {
       void reply.headers(headers);
-      if (existsSync(join(folder, 'index.html'))) return reply.sendFile('index.html');
+      if (existsSync(join(dashboardFolder, 'index.html'))) return reply.sendFile('index.html');
       return reply.code(404).header('cache-control', 'no-cache').type('text/plain; charset=utf-8').send(notBuilt);
     };
   });

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
-import { maxModelPixels, type McpToolName, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { maxModelPixels, type McpToolName, mcpTools, type CaptureFacts } from '@webcapture/shared/api/mcp-tools.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
 import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
@@ -14,7 +14,6 @@ import { fillInDevice } from '../../capture/visitor-rules.ts';
 import type { RequestFacts } from '../../http/request-facts.ts';
 import type { ScaledPictures, WantedPicture } from '../thumbnails/scaled-pictures.ts';
 import { overlayStatus, type StatusView } from '../../status-cache.ts';
-import { factsOf } from './facts.ts';
 import { captureText, errorText, extractedText } from './texts.ts';
 
 export interface McpToolsDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'pipeline' | 'metrics'> {
@@ -185,4 +184,33 @@ async function pictureOf(
     if (!(thrown instanceof ServiceError)) throw thrown;
     return [text(`The image cannot be shown here: ${thrown.message}`)];
   }
+}
+
+/** Returns the facts of a capture that the service itself knows, for programs. They contain no text of the page or its server. */
+function factsOf(state: CaptureState): CaptureFacts {
+  const { uuid, status } = state;
+  if (!('report' in state)) {
+    return {
+      uuid,
+      status,
+      ...('fileUrl' in state ? { fileUrl: state.fileUrl } : {}),
+      ...('error' in state ? { errorCode: state.error.code } : {}),
+    };
+  }
+  const { fileUrl, fileSizeBytes, tokenCost, region, report } = state;
+  const { mimeType, width, height, pages, expiresAt } = state.metadata;
+  return {
+    uuid,
+    status,
+    fileUrl,
+    mimeType,
+    width,
+    height,
+    ...(pages === undefined ? {} : { pages }),
+    fileSizeBytes,
+    expiresAt,
+    region,
+    tokenCost,
+    httpStatus: report.httpStatus,
+  };
 }

@@ -9,10 +9,10 @@ import type { MergeOrder } from '@webcapture/shared/documents/merge-order.ts';
 import { UnreadableDocumentError } from '@webcapture/shared/documents/write-document.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import { AccountTurns } from '../../account-turns.ts';
 import { RetryLaterError } from '../../admission.ts';
 import { TokenBuckets } from '../../http/token-buckets.ts';
-import type { MergeMetrics } from './metrics.ts';
 
 /** Maximum number of processes, because each may take 512 MiB of memory. */
 export const maxMergeProcesses = 1;
@@ -181,4 +181,35 @@ function unreadable(cause: UnreadableDocumentError): ServiceError {
     `${which} is too large, or too unusual, to be merged. Leave it out, or capture it with pdf.tagged false.`,
     { cause },
   );
+}
+
+const mergeResults = ['merged', 'too_large', 'refused', 'failed'] as const;
+
+export interface MergeMetrics {
+  /** Counts a merge; `ms`: duration of its process. */
+  merge(result: (typeof mergeResults)[number], ms?: number): void;
+}
+
+/** Counts merges of documents. */
+export function createMergeMetrics(registry: Registry): MergeMetrics {
+  const registers = [registry];
+  const merges = new Counter({
+    name: 'webcapture_front_merges_total',
+    help: 'Merges of documents, by result: merged, too_large (the documents exceed the limits of a merge, or cannot be read), refused (too many at once), failed (no file, or no process to merge it). Merges whose captures failed, and abandoned merges, do not count.',
+    labelNames: ['result'],
+    registers,
+  });
+  for (const result of mergeResults) merges.inc({ result }, 0);
+  const seconds = new Histogram({
+    name: 'webcapture_front_merge_seconds',
+    help: 'Duration of merging documents, including the start of the process and reading the files.',
+    buckets: [0.2, 0.5, 1, 2, 5, 10, 20, 30, 60],
+    registers,
+  });
+  return {
+    merge(result, ms) {
+      merges.inc({ result });
+      if (ms !== undefined) seconds.observe(ms / 1000);
+    },
+  };
 }

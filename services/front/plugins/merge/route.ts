@@ -12,8 +12,7 @@ import { callerOf, clientGone } from '../../http/request-facts.ts';
 import { explainErrors } from '../../validation/explain-errors.ts';
 import { mergeCaptures, type MergeCapturesDeps } from './merge-captures.ts';
 import { fillInDocuments } from './merge-rules.ts';
-import { Merges } from './merges.ts';
-import { createMergeMetrics } from './metrics.ts';
+import { Merges, createMergeMetrics } from './merges.ts';
 
 export interface MergeDeps extends Omit<MergeCapturesDeps, 'merges'> {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

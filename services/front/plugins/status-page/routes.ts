@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
+import { type StatusHistory, statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentHistory } from '@webcapture/shared/statistics/component-history.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { historyView } from './history-cache.ts';
@@ -7,12 +7,11 @@ import { overlayStatus, type StatusView } from '../../status-cache.ts';
 import { atomFeed } from './feed.ts';
 import { pagePolicy, pageScript, renderPage } from './page.ts';
 import { type AnswerDocument, example, plainAnswer } from '../../api/answers.ts';
-import { statusHistoryExample } from '../../api/examples.ts';
 
 export interface StatusPageDeps {
   readonly publicUrl: string;
   readonly status: { readonly view: () => StatusView };
-  readonly history: { readonly histories: readonly ComponentHistory[]; readonly version: number };
+  readonly statusHistory: { readonly histories: readonly ComponentHistory[]; readonly version: number };
   /** Unix milliseconds, by the server's clock. */
   readonly now: () => number;
 }
@@ -25,9 +24,12 @@ const pageMaxAgeMs = 1000;
 const cacheControl = 'public, max-age=30, stale-if-error=86400';
 
 /** GET /status.html, its script, and the history as JSON and as a feed. They are served from memory and need no API key. */
-export function statusPageRoutes(app: FastifyInstance, { publicUrl, status, history, now }: StatusPageDeps): void {
-  const versionOf = () => String(history.version);
-  const view = keep(historyMaxAgeMs, versionOf, () => historyView(history.histories, status.view(), now()));
+export function statusPageRoutes(
+  app: FastifyInstance,
+  { publicUrl, status, statusHistory, now }: StatusPageDeps,
+): void {
+  const versionOf = () => String(statusHistory.version);
+  const view = keep(historyMaxAgeMs, versionOf, () => historyView(statusHistory.histories, status.view(), now()));
   const json = keep(historyMaxAgeMs, versionOf, () => tagged(JSON.stringify(view())));
   const feed = keep(historyMaxAgeMs, versionOf, () => tagged(atomFeed(view(), publicUrl)));
   const page = keep(pageMaxAgeMs, versionOf, () => renderPage(overlayStatus(status.view()), view(), publicUrl));
@@ -133,4 +135,37 @@ const conditional = {
 const notModified: AnswerDocument & { readonly type: 'null' } = {
   description: 'The client already has the current version.',
   type: 'null',
+};
+
+const statusHistoryExample: StatusHistory = {
+  generatedAt: '2025-08-19T09:30:00.000Z',
+  components: [
+    {
+      name: 'engine.us-east',
+      observedUntil: '2025-08-19T09:29:57.000Z',
+      uptimePercent: 99.29,
+      days: [
+        { date: '2025-08-18', operational: 86_400 },
+        { date: '2025-08-19', operational: 33_351, major_outage: 846 },
+      ],
+    },
+  ],
+  incidents: [
+    {
+      id: 'engine.us-east.20250819T061500000Z',
+      component: 'engine.us-east',
+      status: 'major_outage',
+      startedAt: '2025-08-19T06:15:00.000Z',
+      endedAt: '2025-08-19T06:29:06.000Z',
+      message: '0 of 2 renderers healthy: 2 missing',
+      updates: [
+        {
+          at: '2025-08-19T06:15:00.000Z',
+          status: 'major_outage',
+          message: '0 of 2 renderers healthy: 2 missing',
+        },
+      ],
+      interruptions: 0,
+    },
+  ],
 };

@@ -9,8 +9,12 @@ import { authenticateFirst, callerOf, clientGone } from '../../http/request-fact
 import { queryOf } from '../../validation/input.ts';
 import { captureParams, captureRefusals, failureAnswers } from '../../api/answers.ts';
 import { containment, isNotModified } from '../../api/send-file.ts';
-import { createScaledPictureMetrics } from './metrics.ts';
-import { ScaledPictures, type ScaledPicturesDeps, type WantedPicture } from './scaled-pictures.ts';
+import {
+  createScaledPictureMetrics,
+  ScaledPictures,
+  type ScaledPicturesDeps,
+  type WantedPicture,
+} from './scaled-pictures.ts';
 
 interface PicturesDeps extends Pick<ScaledPicturesDeps, 'store' | 'now' | 'log'> {
   readonly registry: Registry;

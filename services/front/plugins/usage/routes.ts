@@ -5,9 +5,8 @@ import {
   usageHistorySchema,
   type UsageHistoryView,
 } from '@webcapture/shared/api/usage-history.ts';
-import { percentilesOf } from '@webcapture/shared/statistics/histogram.ts';
-import type { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
 import {
+  percentilesOf,
   addDay,
   type Counts,
   maxKeys,
@@ -15,6 +14,7 @@ import {
   otherKeys,
   type UsageDay,
 } from '@webcapture/shared/statistics/usage-day.ts';
+import type { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
@@ -26,7 +26,7 @@ import type { Keys } from '../../auth/keys.ts';
 import type { EmbeddedShare } from '../../byte-quota.ts';
 import { authenticateFirst, callerOf } from '../../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from '../../api/answers.ts';
-import { usageExample, usageHistoryExample } from '../../api/examples.ts';
+import { usageExample, usageHistoryExample } from '../../api/account-examples.ts';
 import { pageQueryOf } from '../../validation/input.ts';
 import { callNats } from '../../nats.ts';
 

@@ -97,7 +97,7 @@ export function showPulsing(): void {
 export async function holdScrollAnimations(): Promise<void> {
   /** An animation gets its start time in the next frame, on a busy machine some frames later. */
   const maxFrames = 5;
-  /** For a page that is not drawn. */
+  /** Maximum wait for a frame, because the browser may not draw the page. */
   const frameMs = 100;
   const page = document.scrollingElement ?? document.documentElement;
   const scrollers: (Element | null | undefined)[] = [page, pageState.webcaptureScroller?.scrolled];

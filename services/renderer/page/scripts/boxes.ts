@@ -3,7 +3,7 @@ import type { own as Own } from './own.ts';
 import type { drawnParent as DrawnParent, Root } from './selecting.ts';
 
 declare const own: typeof Own;
-/** A helper of the calls. */
+/** The caller sends this function to the page as well. */
 declare const drawnParent: typeof DrawnParent;
 
 /**

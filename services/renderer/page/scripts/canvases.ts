@@ -9,7 +9,7 @@ declare const pageState: PageState;
 
 /** Returns a hash of a canvas's drawing: 0 if it is empty, -1 if it cannot be read. */
 export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
-  /** In pixels. Reading a larger picture takes more time on each poll. */
+  /** Side of the picture that is read, in pixels. Reading a larger picture takes more time on each poll. */
   const side = 96;
   const unreadable = -1;
   if (canvas.width === 0 || canvas.height === 0) return unreadable;

@@ -4,7 +4,7 @@ import type { drawnParent as DrawnParent, holds as Holds, openRoots as OpenRoots
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-/** Helpers of the calls. */
+/** The caller sends these functions to the page as well. */
 declare const boxOf: typeof BoxOf;
 declare const drawnParent: typeof DrawnParent;
 declare const hitsAt: typeof HitsAt;
@@ -45,7 +45,7 @@ export function openBoxes({ document: shown, target }: Level): boolean {
  * @param boxNow returns the current box of the captured region, in the viewport of the document
  */
 export function clearView({ document: shown, view, target }: Level, boxNow: () => DOMRect, padding: number): void {
-  /** Checking more elements would take seconds. */
+  /** Maximum number of checked elements. Checking more would take seconds. */
   const maxElements = 20_000;
   /** Maximum number of scroll positions in the target, one viewport apart. */
   const maxViews = 60;

@@ -33,9 +33,9 @@ interface Seen {
   readonly shareAtTop: number | undefined;
   /** For an element in a sticky box: the middle of the range in which that box moves, in CSS pixels from the top of the page. */
   readonly middle: number | undefined;
-  /** Its style at the top of the page. */
+  /** Style of the element at the top of the page. */
   atTop: string;
-  /** Its style at the scroll position `at` where it was seen best. */
+  /** Style of the element at the scroll position `at`, where most of the element was visible. */
   look: string;
   at: number;
   /** Distance between its middle and that of the viewport at `at`. Negative: the element keeps its style at the top of the page. */
@@ -227,7 +227,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const maxStations = 40;
   /** A page with more doubtful positions is animated by itself. */
   const maxRevisits = 8;
-  /** For all positions together. */
+  /** Time limits for all positions together. */
   const budget: WaitBudget = { lagMs: 3000, tweenMs: 6000 };
   /** Scenes do not change without scrolling. Slides of a background that advance automatically do, on a busy machine in any frame. */
   const calmMs = 300;

@@ -17,7 +17,7 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** Helpers of the calls. */
+/** The caller sends these functions to the page as well. */
 declare const boxesAtLevels: typeof BoxesAtLevels;
 declare const boxOf: typeof BoxOf;
 declare const clearView: typeof ClearView;
@@ -44,7 +44,7 @@ export interface Box {
  * @returns whether it is larger than the viewport
  */
 export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
-  /** For a page that is not drawn. */
+  /** Maximum wait for observers, because the browser may not draw the page. */
   const observeTimeoutMs = 300;
   /** Steps of one viewport. The rest of a taller element is captured without scrolling to it. */
   const maxSteps = 40;

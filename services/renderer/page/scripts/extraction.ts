@@ -13,7 +13,7 @@ declare const writeText: typeof WriteText;
 declare const writeMarkdown: typeof WriteMarkdown;
 
 export interface ExtractLimits {
-  /** Of each part, in UTF-8. */
+  /** Maximum size of each part in UTF-8. */
   readonly maxBytes: number;
   /** Content that is not read within this time is left out. */
   readonly maxMs: number;

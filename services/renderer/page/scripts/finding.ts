@@ -14,7 +14,7 @@ import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
-/** Helpers of the calls. */
+/** The caller sends these functions to the page as well. */
 declare const documentOf: typeof DocumentOf;
 declare const isFrame: typeof IsFrame;
 declare const isVisible: typeof IsVisible;

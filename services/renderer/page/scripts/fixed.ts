@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** Helpers of the calls from other files. */
+/** The caller sends these functions to the page as well. */
 declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 
@@ -120,7 +120,7 @@ function reachDown(element: Element, by: number): void {
     const { backgroundColor, backgroundImage } = getComputedStyle(at);
     return backgroundColor !== 'rgba(0, 0, 0, 0)' || backgroundImage !== 'none';
   };
-  /** From the box inwards: boxes that fill it, down to the one that has the background or is a picture. */
+  /** The box and the boxes that fill it, from the outside in. The last one has the background or is a picture. */
   const layers: Element[] = [];
   for (let at: Element | undefined = element; at !== undefined;) {
     layers.push(at);

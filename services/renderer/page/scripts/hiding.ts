@@ -10,7 +10,7 @@ import type {
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-/** Helpers of the calls. */
+/** The caller sends these functions to the page as well. */
 declare const assertKnown: typeof AssertKnown;
 declare const enterFrames: typeof EnterFrames;
 declare const openRoots: typeof OpenRoots;

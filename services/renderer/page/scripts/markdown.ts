@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { PageWriter, readerOf as ReaderOf, TextWriter } from './walking.ts';
 
-/** A helper of the calls. */
+/** The caller sends this function to the page as well. */
 declare const readerOf: typeof ReaderOf;
 
 /** What an enclosing element adds at the start of a line: a marker once, and then an indentation. */
@@ -53,7 +53,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   /** Whether the next text follows without a space. */
   let isTight = true;
   const prefixes: Prefix[] = [];
-  /** At most one of each kind. */
+  /** The marks of the text, at most one of each kind. */
   const marks: Mark[] = [];
   const lists: { next: number | null }[] = [];
   const tables: Table[] = [];

@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** Helpers of the calls from other files. */
+/** The caller sends these functions to the page as well. */
 declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 

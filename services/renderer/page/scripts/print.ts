@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 
-/** Helpers of the calls. */
+/** The caller sends these functions to the page as well. */
 declare const everyElement: typeof EveryElement;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const cssMayUse: typeof CssMayUse;
@@ -35,7 +35,7 @@ export function isInert(): boolean {
  * Overrides the page's rules for paper size and margins, and for a single page also for page breaks. A constructed style sheet comes
  * after all others, and the page's content security policy does not apply to it.
  *
- * @param margin in millimetres; null to keep the margins of the page's rules
+ * @param margin in millimeters; null to keep the margins of the page's rules
  * @param keepsPageSize whether the paper size of the page's rules applies
  */
 export function usePaperAskedFor(

@@ -118,7 +118,7 @@ export async function untilNothingIsDue(
   const maxPauseLooks = 5;
   /** The browser reports the start of a navigation within this time. */
   const navigationMs = 700;
-  /** For the answer of a worker, as for a response of a server. */
+  /** Time limit of the wait for the answer of a worker; the same as for a response of a server. */
   const workerMs = 1500;
   /** Time between answers of a worker that belong together, as for messages of a server. */
   const nextAnswerMs = 250;
@@ -126,7 +126,7 @@ export async function untilNothingIsDue(
   const manyAnswers = 10;
   /** A frame. */
   const pollIntervalMs = 16;
-  /** For a page that is not drawn. */
+  /** Maximum wait for a frame, because the browser may not draw the page. */
   const frameMs = 50;
   /** Maximum number of changed nodes whose position is read in one poll. */
   const maxLooks = 200;

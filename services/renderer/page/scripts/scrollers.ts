@@ -5,7 +5,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** A helper of the calls from another file. */
+/** The caller sends this function to the page as well. */
 declare const everyElement: typeof EveryElement;
 
 /** Whether a box of this size, in CSS pixels, is large enough to scroll the page. */

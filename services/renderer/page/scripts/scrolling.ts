@@ -85,9 +85,9 @@ export async function scrollThrough(
  * @param budgetMs time limit
  */
 export async function scrollAsWheel(budgetMs: number): Promise<void> {
-  /** In CSS pixels: about the distance that smooth scrolling covers between two frames. */
+  /** Height of a step in CSS pixels: about the distance that smooth scrolling covers between two frames. */
   const stepHeight = 50;
-  /** For a page that is not drawn. */
+  /** Maximum wait for observers, because the browser may not draw the page. */
   const observeTimeoutMs = 300;
   const page = document.scrollingElement ?? document.documentElement;
   pageState.webcaptureLeaving?.observer.disconnect();

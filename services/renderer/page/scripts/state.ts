@@ -25,13 +25,13 @@ export interface PageState {
   webcaptureChanges?: {
     /** Changes since the last poll: whether content has grown, and nodes whose position shows whether the change is in view. */
     readonly changed: Map<Node, { readonly hasGrown: boolean; readonly places: readonly Node[] }>;
-    /** Only changes in view. */
+    /** Contains only changes in the viewport. */
     readonly motions: Map<Node, Motion>;
     /** The highest opacity of elements in view; infinite if it has dropped since. */
     readonly opacities: Map<Element, number>;
     /** Hashes of canvases. */
     readonly prints: Map<HTMLCanvasElement, number>;
-    /** By `performance.now()`. */
+    /** Time by `performance.now()`. */
     startedAt: number;
     /** Times of the last change and of the last growth in view. */
     lastChange: number;
@@ -46,7 +46,7 @@ export interface PageState {
   webcaptureScratch?: CanvasRenderingContext2D | null;
   webcaptureEffects?: {
     readonly observer: MutationObserver;
-    /** Since the last scroll position. */
+    /** Elements whose style has changed since the last scroll position. */
     readonly restyled: Set<HTMLElement>;
     /** Number of scroll positions at which each element was restyled. */
     readonly stations: Map<HTMLElement, number>;
@@ -104,7 +104,7 @@ export interface Scene {
   readonly element: HTMLElement;
   /** How much more of the viewport it covers at its best scroll position than at the top of the page, from -1 to 1. */
   readonly share: number;
-  /** Its top when it was seen, in CSS pixels from the top of the page. */
+  /** Top of the element when it was measured, in CSS pixels from the top of the page. */
   readonly top: number;
 }
 

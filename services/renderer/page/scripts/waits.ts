@@ -40,7 +40,7 @@ export function waitForIntersectionObservers(timeoutMs: number): Promise<void> {
 
 /** Returns whether a frame is visible and may change. Runs in the document of the frame. */
 export async function isLiveFrame(): Promise<boolean> {
-  /** For a frame out of view, which the browser may not draw. */
+  /** Maximum wait for observers, because the browser may not draw a frame that is out of view. */
   const observeTimeoutMs = 100;
   if (innerWidth <= 1 || innerHeight <= 1) return false;
   if (document.scripts.length === 0 && document.getAnimations().length === 0) return false;

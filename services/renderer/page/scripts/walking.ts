@@ -25,7 +25,7 @@ interface Walked {
   readonly children: readonly Node[] | null;
   at: number;
   next: Node | null;
-  /** For a closed `details`: the only child that is shown. */
+  /** The only child of a closed `details` that is shown. */
   readonly only: Element | null;
 }
 

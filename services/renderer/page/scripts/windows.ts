@@ -15,7 +15,7 @@ declare const own: typeof Own;
 export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTMLElement>> {
   /** Each one is scrolled to, which takes a few frames. */
   const maxWindows = 20;
-  /** In viewport heights: a taller clip contains a whole page and is not a window in it. */
+  /** Maximum height of a window, in viewport heights. A taller clip contains a whole page and is not a window in it. */
   const maxHeight = 2;
   const mark = 'data-webcapture-window';
   const windowOf = (element: Element): Element | undefined => {

@@ -3,7 +3,7 @@ import type { Exchange, Routes } from '../exchange.ts';
 /** Height of a stripe of `/tall` in px. */
 export const stripeHeight = 100;
 
-/** The colour of the nth stripe; neighbours, and the first 256, all differ. */
+/** The colour of the nth stripe; neighbors, and the first 256, all differ. */
 export function stripeColour(index: number): string {
   const channel = (step: number, offset: number) => ((index * step + offset) % 256).toString(16).padStart(2, '0');
   return `#${channel(37, 40)}${channel(91, 90)}${channel(151, 130)}`;

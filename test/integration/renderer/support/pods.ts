@@ -115,15 +115,15 @@ export function usePods() {
     return pod;
   }
 
-  /** Queues jobs concurrently, and sends a signal if `isSignalled` is set. */
-  async function publish(subject: string, count: number, { isSignalled = false } = {}): Promise<void> {
+  /** Queues jobs concurrently, and sends a signal if `isSignaled` is set. */
+  async function publish(subject: string, count: number, { isSignaled = false } = {}): Promise<void> {
     const { js, nc } = nats.session;
     for (let left = count; left > 0; left -= 500) {
       const batch = Array.from({ length: Math.min(500, left) }, () => js.publish(subject, job(), { timeout: 20_000 }));
       await Promise.all(batch);
     }
     const shard = Number(subject.split('.')[3]);
-    if (isSignalled) nc.publish(signalSubject(region), JSON.stringify({ shards: [shard] }));
+    if (isSignaled) nc.publish(signalSubject(region), JSON.stringify({ shards: [shard] }));
   }
 
   const consumer = (priority: Priority, shard = 0) =>

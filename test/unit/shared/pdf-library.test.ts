@@ -1,18 +1,11 @@
 import { PDFContext, PDFCrossRefStream, PDFRef } from '@cantoo/pdf-lib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addEntriesInOrder } from '@webcapture/shared/documents/cross-references.ts';
-
-const library = PDFCrossRefStream.prototype as unknown as { appendEntry: unknown; entries: { ref: PDFRef }[] };
-const { appendEntry } = library;
-beforeAll(addEntriesInOrder);
-afterAll(() => {
-  library.appendEntry = appendEntry;
-});
+import { expect, test } from 'vitest';
+import '@webcapture/shared/documents/pdf-library.ts';
 
 const streamOf = (numbers: Iterable<number>) => {
   const stream = PDFCrossRefStream.create(PDFContext.create().obj({}));
   for (const number of numbers) stream.addUncompressedEntry(PDFRef.of(number), 0);
-  return (stream as unknown as typeof library).entries.map(({ ref }) => ref.objectNumber);
+  return (stream as unknown as { entries: { ref: PDFRef }[] }).entries.map(({ ref }) => ref.objectNumber);
 };
 
 test('the entries of a cross-reference stream are sorted by number', () => {

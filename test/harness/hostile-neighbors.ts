@@ -14,7 +14,7 @@ const page = (name: string, script: string, body = ''): HostilePage => ({
 const forever = (script: string) => `const again = () => { ${script}; setTimeout(again, 0); }; again();`;
 const worker = (script: string) => `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`;
 
-export const hostileNeighbours: readonly HostilePage[] = [
+export const hostileNeighbors: readonly HostilePage[] = [
   page(
     'BroadcastChannel',
     `const [a, b] = [new BroadcastChannel('x'), new BroadcastChannel('x')]; ${forever(`for (let i = 0; i < 20_000; i++) a.postMessage('x'.repeat(100))`)}`,

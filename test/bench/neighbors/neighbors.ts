@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Fleet, startFleet } from '../../harness/fleet.ts';
-import { hostileNeighbours, type HostilePage } from '../../harness/hostile-neighbours.ts';
+import { hostileNeighbors, type HostilePage } from '../../harness/hostile-neighbors.ts';
 import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 
@@ -24,7 +24,7 @@ interface Captures {
  * Measures small captures of the whole service, alone and then next to each hostile page. Compares the times with those of all captures
  * alone so far, because the 99th percentile of a few dozen is the slowest one.
  */
-export async function benchNeighbours({ only }: { readonly only: string | undefined }): Promise<void> {
+export async function benchNeighbors({ only }: { readonly only: string | undefined }): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const tools = await ensureTestTools((line) => process.stderr.write(`${line}\n`));
   const tempFolder = await mkdtemp(join(tmpdir(), 'webcapture-bench-'));
@@ -32,14 +32,14 @@ export async function benchNeighbours({ only }: { readonly only: string | undefi
   const fleet = parts.use(await startFleet({ tools, tempFolder }, { slots: 2 }));
   await measure(fleet, warmUpMs);
 
-  const width = Math.max(...hostileNeighbours.map(({ name }) => name.length));
+  const width = Math.max(...hostileNeighbors.map(({ name }) => name.length));
   const row = (cells: readonly (string | number)[]) =>
     process.stdout.write(
       `${cells.map((cell, index) => (index === 0 ? String(cell).padEnd(width) : String(cell).padStart(13))).join(' ')}\n`,
     );
   row(['Small captures next to', 'alone', 'next to it', 'ratio (p99)', 'failed', 'the page']);
   const alone: number[] = [];
-  for (const page of hostileNeighbours.filter(({ name }) => name.includes(only ?? ''))) {
+  for (const page of hostileNeighbors.filter(({ name }) => name.includes(only ?? ''))) {
     alone.push(...(await measure(fleet)).times);
     const { during, outcome } = await measureBeside(fleet, page);
     const ratio = percentile(during.times, 0.99) / percentile(alone, 0.99);

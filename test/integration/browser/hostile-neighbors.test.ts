@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestEngine } from '../../harness/engine.ts';
-import { hostileNeighbours } from '../../harness/hostile-neighbours.ts';
+import { hostileNeighbors } from '../../harness/hostile-neighbors.ts';
 
 let engine: TestEngine;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => engine.close());
 
-test.for(hostileNeighbours.map(({ name, html }) => [name, html] as const))(
+test.for(hostileNeighbors.map(({ name, html }) => [name, html] as const))(
   'captures concurrent with a page with %s succeed, and do not wait for its end',
   async ([, html]) => {
     const stop = new AbortController();
@@ -28,7 +28,7 @@ test.for(hostileNeighbours.map(({ name, html }) => [name, html] as const))(
     );
     // By now the hostile page has started its work.
     await delay(300);
-    // `npm run bench -- neighbours` measures how much longer they take.
+    // `npm run bench -- neighbors` measures how much longer they take.
     await capture();
     stop.abort(new Error('it was enough'));
     // The hostile page must not end with its browser, as its capture would then be tried again in another one.
