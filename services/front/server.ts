@@ -127,7 +127,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   await allowOrigins(app, http.corsOrigins);
   const { authenticator } = deps.capture;
   const { links } = deps.captureLinks;
-  await shedLoad(app, ({ headers, method, url }) =>
+  shedLoad(app, ({ headers, method, url }) =>
     // A signed link proves possession of a key.
     (method === 'POST'
       ? authenticator.authenticate(headers.authorization, 'capture')

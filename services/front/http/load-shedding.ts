@@ -1,4 +1,4 @@
-import underPressure from '@fastify/under-pressure';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
@@ -10,20 +10,25 @@ declare module 'fastify' {
 }
 
 const sampleIntervalMs = 1000;
+const resolutionMs = 10;
 
 /**
  * Refuses new captures with QUEUE_FULL while the process is overloaded; status and files stay available. Requests
  * without a valid API key are refused first. The others are refused if the overload persists.
  */
-export async function shedLoad(
-  app: FastifyInstance,
-  holdsKey: (request: FastifyRequest) => Promise<boolean>,
-): Promise<void> {
-  // The plugin only measures. Its own check uses a single sample and refused requests right after a start.
-  await app.register(underPressure, { sampleInterval: sampleIntervalMs });
+export function shedLoad(app: FastifyInstance, holdsKey: (request: FastifyRequest) => Promise<boolean>): void {
   const overload = new Overload();
-  const timer = setInterval(() => overload.sample(app.memoryUsage().eventLoopDelay), sampleIntervalMs).unref();
-  app.addHook('onClose', async () => clearInterval(timer));
+  const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+  delays.enable();
+  const timer = setInterval(() => {
+    // Without a measurement, the event loop was blocked for the whole interval.
+    overload.sample(delays.count === 0 ? Infinity : delays.mean / 1e6 - resolutionMs);
+    delays.reset();
+  }, sampleIntervalMs).unref();
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    delays.disable();
+  });
   app.addHook('onRequest', async (request) => {
     if (!overload.present || request.routeOptions.config.shedsLoad !== true) return;
     if (!overload.lasting && (await holdsKey(request))) return;
