@@ -11,6 +11,7 @@ import { backoffMs, delay, localDeadline, withDeadline } from '@webcapture/share
 import { type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { EmbeddedShare } from './byte-quota.ts';
+import type { RequestFacts } from './http/request-facts.ts';
 import { callNats } from './nats.ts';
 
 /** Maximum time that an answer waits for the release of its reservation. */
@@ -34,25 +35,11 @@ export interface ReservationRequest extends Omit<AdmissionRequest, 'unrated'> {
   readonly waitSeconds: number | null;
 }
 
-/** State of an account's rate limit. Every answer after the check of the limits contains it. */
-export interface RateLimitFacts {
-  /** Requests a minute. */
-  readonly limit: number;
-  /** Number of requests that the limit allows now. */
-  readonly remaining: number;
-  /** Seconds until the full burst is available again, rounded up. */
-  readonly resetSeconds: number;
-}
-
 /** The part of an account's limits that is reserved during a capture. The caller releases it. */
 export interface Reservation {
   /** @param record the last known record of a capture with a waiting client; undefined if it never had a record */
   release(record?: CaptureRecord): Promise<void>;
 }
-
-export type Admitted = { readonly rateLimit: RateLimitFacts } & (
-  { readonly refusal: ServiceError } | { readonly refusal: null; readonly reservation: Reservation }
-);
 
 interface RetryLaterOptions {
   readonly causedBy: FailureCause;
@@ -93,21 +80,25 @@ export class Admission {
   }
 
   /**
-   * Reserves what a capture needs, if the limits of the account allow it.
+   * Reserves what a capture needs, and writes the state of the rate limit into `facts`.
    *
-   * @throws ServiceError INTERNAL_ERROR within a few seconds if the limits cannot be checked
+   * @throws ServiceError RATE_LIMIT_EXCEEDED, QUOTA_EXCEEDED or QUEUE_FULL if the limits of the account do not allow it;
+   *   INTERNAL_ERROR within a few seconds if the limits cannot be checked
    */
-  async admit(account: Account, { waitSeconds, ...request }: ReservationRequest): Promise<Admitted> {
+  async admit(
+    account: Account,
+    { waitSeconds, ...request }: ReservationRequest,
+    facts: Pick<RequestFacts, 'rateLimit'>,
+  ): Promise<Reservation> {
     const verdict = await this.#check(account, request);
-    const rateLimit = {
+    facts.rateLimit = {
       limit: account.ratePerMinute,
       remaining: verdict.remaining,
       resetSeconds: Math.ceil(verdict.resetMs / 1000),
     };
     const refusal = refusalOf(verdict, account, { tokens: request.tokens, now: this.#now(), waitSeconds });
-    if (refusal !== null) return { rateLimit, refusal };
-    const release = (record?: CaptureRecord) => this.#release(account.id, request, record);
-    return { rateLimit, refusal, reservation: { release } };
+    if (refusal !== null) throw refusal;
+    return { release: (record) => this.#release(account.id, request, record) };
   }
 
   async #check(account: Account, request: AdmissionRequest): Promise<AdmissionVerdict> {

@@ -2,8 +2,7 @@ import { failure, failureSchema, success, successSchema } from '@webcapture/shar
 import { errorTable, type ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply } from 'fastify';
 import type { TSchema } from 'typebox';
-import type { RateLimitFacts } from '../admission.ts';
-import type { RequestFacts } from '../http/request-facts.ts';
+import type { RateLimitFacts, RequestFacts } from '../http/request-facts.ts';
 
 /** The description of one response of a route in the OpenAPI document. */
 export interface AnswerDocument {

@@ -4,6 +4,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
 import { keySubject } from '@webcapture/shared/nats/streams.ts';
 import { entryLimit } from '../entry-limit.ts';
+import { TokenBuckets } from '../http/token-buckets.ts';
 import type { Keys } from './keys.ts';
 
 /** Time for which a missing key is cached, unless it is written earlier. */
@@ -18,8 +19,9 @@ const writtenTtlMs = 60_000;
 const maxWritten = 10_000;
 
 /** Limit of look-ups of unknown keys at the leader: a burst, and a rate per second. */
-const burst = 50;
-const perSecond = 20;
+const lookUpLimit = { capacity: 50, perSecond: 20 };
+/** The key of the only bucket. */
+const leader = 'leader';
 
 /** Maximum size of a batch of look-ups beyond the limit. */
 const maxBatch = 500;
@@ -50,20 +52,16 @@ interface Waiting {
  */
 export class UnknownKeys {
   readonly #deps: UnknownKeysDeps;
-  readonly #now: () => number;
   readonly #known = new LRUCache<string, true>(entryLimit(maxKnown));
   readonly #written = new LRUCache<string, true>({ ...entryLimit(maxWritten), ttl: writtenTtlMs });
   /** Missing keys, with the id of the NATS connection whose subscription reports when they are written. */
   readonly #missing = new LRUCache<string, string>({ ...entryLimit(maxMissing), ttl: missingTtlMs });
   #waiting: Waiting[] = [];
   #isGathering = false;
-  #tokens = burst;
-  #filledAt: number;
+  readonly #lookUps = new TokenBuckets(lookUpLimit);
 
-  constructor(deps: UnknownKeysDeps, now: () => number = () => performance.now()) {
+  constructor(deps: UnknownKeysDeps) {
     this.#deps = deps;
-    this.#now = now;
-    this.#filledAt = now();
     const subjects = keySubject('db', `${deps.prefix ?? 'key'}.`);
     deps.session.nc.subscribe(`${subjects}*`, {
       callback: (error, { subject }) => {
@@ -83,7 +81,10 @@ export class UnknownKeys {
   async mayExist(hash: string): Promise<boolean> {
     if (this.#known.has(hash) || this.#written.has(hash)) return true;
     if (this.#isMissing(hash)) return false;
-    if (this.#takeToken()) return true;
+    if (this.#lookUps.level(leader) >= 1) {
+      this.#lookUps.spend(leader, 1);
+      return true;
+    }
     if (this.#waiting.length >= maxWaiting) {
       throw new ServiceError(
         'RATE_LIMIT_EXCEEDED',
@@ -115,15 +116,6 @@ export class UnknownKeys {
     const { session } = this.#deps;
     const connection = this.#missing.get(hash);
     return connection !== undefined && session.connected() && connection === connectionId(session);
-  }
-
-  #takeToken(): boolean {
-    const now = this.#now();
-    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) / 1000) * perSecond);
-    this.#filledAt = now;
-    if (this.#tokens < 1) return false;
-    this.#tokens--;
-    return true;
   }
 
   async #lookUpTogether(): Promise<void> {

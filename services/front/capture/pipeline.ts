@@ -202,10 +202,7 @@ export class CapturePipeline {
       const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? now());
       const adds = bytesAddedBy(accepted);
       const reserve = { id: uuid, tokens, priority: 'interactive', until, adds, waitSeconds: null } as const;
-      const admitted = await admission.admit(account, reserve);
-      facts.rateLimit = admitted.rateLimit;
-      if (admitted.refusal !== null) throw admitted.refusal;
-      reservation = admitted.reservation;
+      reservation = await admission.admit(account, reserve, facts);
 
       // Dispatch. If the front dies before the capture is named, no other request waits for it.
       const { id, isolation } = account;
@@ -266,10 +263,7 @@ export class CapturePipeline {
     const { tokenCost: tokens, priority } = accepted;
     const adds = bytesAddedBy(accepted);
     const reserve = { id: uuid, tokens, priority, until: now() + reservationMs, adds, waitSeconds };
-    const admitted = await admission.admit(account, reserve);
-    facts.rateLimit = admitted.rateLimit;
-    if (admitted.refusal !== null) throw admitted.refusal;
-    const { reservation } = admitted;
+    const reservation = await admission.admit(account, reserve, facts);
 
     // Dispatch, and respond.
     try {

@@ -50,15 +50,10 @@ export async function requestRefresh(
   // Admit.
   const region = await regions.choose(record.requestedRegion);
   const waitSeconds = regions.estimatedWaitSeconds(region);
-  const admitted = await admission.admit(account, {
-    id: refreshReservation(record.uuid, nextRefreshNumber(record)),
-    tokens: record.tokenCost,
-    priority: 'background',
-    until: now() + reservationMs,
-    waitSeconds,
-  });
-  facts.rateLimit = admitted.rateLimit;
-  if (admitted.refusal !== null) throw admitted.refusal;
+  const id = refreshReservation(record.uuid, nextRefreshNumber(record));
+  const { tokenCost: tokens } = record;
+  const reserve = { id, tokens, priority: 'background', until: now() + reservationMs, waitSeconds } as const;
+  const reservation = await admission.admit(account, reserve, facts);
 
   // Dispatch.
   try {
@@ -68,7 +63,7 @@ export async function requestRefresh(
   } catch (error) {
     throw withRetryAfter(error, waitSeconds);
   } finally {
-    await admitted.reservation.release();
+    await reservation.release();
   }
 }
 

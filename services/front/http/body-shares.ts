@@ -15,8 +15,8 @@ const maxBytes = 32 * 1024 * 1024;
 
 interface Waiting {
   readonly bytes: number;
-  isAdmitted: boolean;
-  readonly wake: () => void;
+  /** Aborts when there is room. */
+  readonly admitted: AbortController;
 }
 
 interface Share {
@@ -57,11 +57,11 @@ export class BodyShares {
 
   async #wait(share: Share, bytes: number, clientGone: AbortSignal): Promise<boolean> {
     const admitted = new AbortController();
-    const waiting: Waiting = { bytes, isAdmitted: false, wake: () => admitted.abort() };
+    const waiting = { bytes, admitted };
     share.waiting.push(waiting);
     await delay(this.#maxWaitMs, AbortSignal.any([clientGone, admitted.signal]));
-    if (!waiting.isAdmitted) share.waiting.splice(share.waiting.indexOf(waiting), 1);
-    return waiting.isAdmitted;
+    if (!admitted.signal.aborted) share.waiting.splice(share.waiting.indexOf(waiting), 1);
+    return admitted.signal.aborted;
   }
 
   #release(account: string, share: Share, bytes: number): void {
@@ -73,8 +73,7 @@ export class BodyShares {
     ) {
       share.waiting.shift();
       share.bytes += next.bytes;
-      next.isAdmitted = true;
-      next.wake();
+      next.admitted.abort();
     }
     if (share.bytes === 0 && share.waiting.length === 0) this.#shares.delete(account);
   }

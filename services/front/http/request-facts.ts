@@ -3,7 +3,6 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyReader } from './body-reader.ts';
-import type { RateLimitFacts } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import { RequestTrace } from './request-trace.ts';
 
@@ -23,6 +22,16 @@ export class WaitClock {
       this.#waitedMs += performance.now() - since;
     }
   }
+}
+
+/** State of an account's rate limit. Every answer after the check of the limits contains it. */
+export interface RateLimitFacts {
+  /** Requests a minute. */
+  readonly limit: number;
+  /** Number of requests that the limit allows now. */
+  readonly remaining: number;
+  /** Seconds until the full burst is available again, rounded up. */
+  readonly resetSeconds: number;
 }
 
 /** Facts that are collected while a request is processed, for its response or error, the log and the metrics. */

@@ -30,7 +30,8 @@ export function scanJson(bytes: Buffer): void {
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case quote:
-        at = endOfString(bytes, at + 1);
+        // To the quote that closes the string.
+        for (at++; at < bytes.length && bytes[at] !== quote; at++) if (bytes[at] === backslash) at++;
         break;
       case openObject:
       case openList:
@@ -52,24 +53,6 @@ export function scanJson(bytes: Buffer): void {
       default:
     }
   }
-}
-
-/** After this many escaped quotes in a string, it is scanned byte by byte, because a search for each costs more. */
-const maxSearches = 16;
-
-/** Returns the position of the quote that closes the string, or the end of the text. */
-function endOfString(bytes: Buffer, start: number): number {
-  let at = start;
-  for (let searches = 0; searches < maxSearches; searches++) {
-    const end = bytes.indexOf(quote, at);
-    if (end === -1) return bytes.length;
-    let escapes = 0;
-    while (end - escapes > at && bytes[end - escapes - 1] === backslash) escapes++;
-    if (escapes % 2 === 0) return end;
-    at = end + 1;
-  }
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
-  return at;
 }
 
 const invalid = (message: string) => new ServiceError('VALIDATION_ERROR', message);

@@ -5,17 +5,19 @@ import type { AccountUsage } from './account-usage.ts';
 import {
   admit,
   freshAdmissionState,
-  isNearCap,
-  isNearLimit,
+  isNearInFlightLimit,
+  isNearUsageLimit,
   maxNamed,
   release,
   type AdmissionLimits,
   type AdmissionRequest,
   type AdmissionState,
   type AdmissionVerdict,
+  type Reserved,
   type UsageSum,
+  withReservation,
 } from './limits.ts';
-import { OwnReservations, type Counts } from './own-reservations.ts';
+import { OwnReservations } from './own-reservations.ts';
 
 export type UsageReader = Pick<AccountUsage, 'read' | 'inLedger'>;
 
@@ -46,6 +48,14 @@ interface Write {
 
 type Operation = Admit | Write;
 
+/** The verdicts, and the state with named reservations for the admitted requests. */
+interface Decision {
+  readonly state: AdmissionState;
+  readonly verdicts: readonly AdmissionVerdict[];
+  /** Whether the account is near a limit other than the rate. */
+  readonly isNear: boolean;
+}
+
 /** A new reservation, either named in the value or only counted there. */
 interface NewReservation {
   readonly request: AdmissionRequest;
@@ -54,14 +64,8 @@ interface NewReservation {
 
 const maxAttempts = 100;
 
-/** Maximum age of a cached rough usage; `isNearLimit` leaves room for what may be charged meanwhile. */
+/** Maximum age of a cached rough usage; `isNearUsageLimit` leaves room for what may be charged meanwhile. */
 const usageTtlMs = 250;
-
-/**
- * After a successful write, the next attempt builds on the written value without a read for this long. After a write
- * conflict, it reads first for as long: between fronts that alternate, wrong guesses cost more than they save.
- */
-const soleWriterMs = 1000;
 
 /** Far from every limit, a release waits this long for an admission that it can be written with, which saves a write. */
 const releaseDelayMs = 250;
@@ -97,9 +101,6 @@ export class AccountLimiter {
   #waiting: Operation[] = [];
   #isServed = false;
   #usage: { readonly sum: UsageSum; readonly readAt: number } | null = null;
-  /** The last written entry; null after a conflict with another writer, or after a write without an answer. */
-  #entry: Entry<AdmissionState> | null = null;
-  #entryAt = -Infinity;
   /** Difference of the account's clock to the clock of this process. */
   #aheadMs = 0;
   /** Time (by the clock of this process) until which the account counts as far from all limits. */
@@ -141,7 +142,7 @@ export class AccountLimiter {
     this.#own.lapse(this.#deps.now());
     const isQuiet = this.#own.isEmpty && this.#own.isWritten && !this.#isServed;
     if (isQuiet && performance.now() - this.#usedAt > renewIntervalMs) return false;
-    if (!this.#own.isWritten || this.#own.counts.some((count) => count > 0)) this.write().catch(() => undefined);
+    if (!this.#own.isWritten || hasReservations(this.#own.counted)) this.write().catch(() => undefined);
     return true;
   }
 
@@ -183,7 +184,7 @@ export class AccountLimiter {
   async #apply(operations: readonly Operation[]): Promise<void> {
     const admits = operations.filter((operation) => 'request' in operation);
     const writes = operations.filter((operation): operation is Write => !('request' in operation));
-    const released = writes.flatMap(({ id }) => id ?? []);
+    const released = new Set(writes.flatMap(({ id }) => id ?? []));
     for (let attempt = 1; ; attempt++) {
       try {
         const verdicts = await this.#change(admits, released);
@@ -191,7 +192,6 @@ export class AccountLimiter {
         for (const [index, verdict] of verdicts.entries()) admits[index]?.resolve(verdict);
         return;
       } catch (error) {
-        this.#remember(null);
         if (!isWriteConflict(error) || isTransient(error) || attempt >= maxAttempts) throw error;
         await delay(Math.random() * Math.min(attempt, 20));
       }
@@ -199,45 +199,31 @@ export class AccountLimiter {
   }
 
   /** Decides and writes once. Throws a write conflict if another front wrote meanwhile; then nothing has changed. */
-  async #change(admits: readonly Admit[], released: readonly string[], mayGuess = true): Promise<AdmissionVerdict[]> {
+  async #change(admits: readonly Admit[], released: ReadonlySet<string>): Promise<readonly AdmissionVerdict[]> {
     const own = this.#own;
-    // Only the value shows reservations of another process, or of a write without an answer.
-    const isKnown = released.every((id) => own.has(id) || own.released.has(id));
-    const guess = mayGuess && isKnown && this.#isEntryRecent() ? this.#entry : null;
-    const found = guess ?? (await this.#deps.live.get<AdmissionState>(limitKey(this.#account)));
+    const found = await this.#deps.live.get<AdmissionState>(limitKey(this.#account));
     const before = found?.value ?? freshAdmissionState;
-    if (guess === null) this.#confirm(before);
+    this.#confirm(before);
     const now = this.#accountClock(before);
     own.lapse(this.#deps.now());
     for (const id of released) own.release(id);
 
-    let state = this.#withOwn(release(before, [...own.released, ...released]), own.counts, now);
-    let verdicts: AdmissionVerdict[] = [];
-    let admitted: readonly NewReservation[] = [];
-    const limits = admits.at(-1)?.limits;
-    if (limits !== undefined) {
-      const requests = admits.map(({ request }) => ({ ...request, until: request.until + this.#aheadMs }));
-      const decision = await this.#decide(state, limits, requests);
-      ({ verdicts } = decision);
-      // The guess may count reservations that another front has released meanwhile.
-      if (guess !== null && verdicts.some(({ refused }) => refused !== null)) {
-        return this.#change(admits, released, false);
-      }
-      // A caller that aborted its admission also releases the reservation that it may still get.
-      state = release(decision.state, released);
-      const asked = admits.map(({ request }) => request);
-      admitted = newReservations(asked, before, state, decision.isNear);
-    }
+    const current = this.#withOwn(release(before, [...own.released, ...released]), own.counted, now);
+    const decision = await this.#decide(current, admits);
+    // A caller that aborted its admission also releases the reservation that it may still get.
+    const wanted = admits.map(({ request }) => request).filter(({ id }) => !released.has(id));
+    const admitted = newReservations(wanted, before, decision);
 
     const counted = admitted.filter(({ isNamed }) => !isNamed).map(({ request }) => request);
+    const sums = counted.reduce((sum, request) => withReservation(sum, request), own.counted);
     const { version } = own;
-    const ended = [...own.released];
-    state = release(state, [...ended, ...counted.map(({ id }) => id)]);
-    state = this.#withOwn(state, own.countsWith(counted), now);
+    const ended = [...own.released, ...released];
+    const named = release(decision.state, [...ended, ...counted.map(({ id }) => id)]);
+    const state = this.#withOwn(named, sums, now);
     if (this.#differs(before, state, now)) await this.#put(found, state, admitted);
     own.written(version, ended);
     for (const { request, isNamed } of admitted) own.add(request, isNamed);
-    return verdicts;
+    return decision.verdicts;
   }
 
   async #put(
@@ -254,13 +240,9 @@ export class AccountLimiter {
     const lastsMs = ends.reduce((last, end) => Math.max(last, end), state.tat) - state.at;
     const ttlSeconds = Math.ceil(Math.max(0, lastsMs) / 1000) + 60;
     try {
-      const revision =
-        found === null
-          ? await live.create(key, state, { ttlSeconds })
-          : await live.update(key, state, found.revision, { ttlSeconds });
+      if (found === null) await live.create(key, state, { ttlSeconds });
+      else await live.update(key, state, found.revision, { ttlSeconds });
       this.#unconfirmed = [];
-      const hasMetAnother = this.#entry === null && this.#isEntryRecent();
-      if (!hasMetAnother) this.#remember({ value: state, revision });
     } catch (error) {
       if (!isWriteConflict(error)) {
         this.#unconfirmed.push({ write: this.#writes, admitted });
@@ -291,10 +273,10 @@ export class AccountLimiter {
   }
 
   /** Returns the state with the current reservations of this process. */
-  #withOwn(state: AdmissionState, counts: Counts, now: number): AdmissionState {
+  #withOwn(state: AdmissionState, counted: Reserved, now: number): AdmissionState {
     const fronts = { ...state.fronts };
-    const [interactive, background, tokens, queuedBytes] = counts;
-    if (counts.some((count) => count > 0)) {
+    if (hasReservations(counted)) {
+      const { interactive, background, tokens, queuedBytes } = counted;
       const expires = now + leaseTtlMs;
       fronts[this.#deps.front] = [interactive, background, tokens, expires, ++this.#writes, queuedBytes];
     } else delete fronts[this.#deps.front];
@@ -310,64 +292,55 @@ export class AccountLimiter {
     return isOld || [0, 1, 2, 5].some((index) => (was[index] ?? 0) !== is[index]);
   }
 
-  /** Whether the last written entry, or the knowledge of another writer, is probably still valid. */
-  #isEntryRecent(): boolean {
-    return performance.now() - this.#entryAt < soleWriterMs;
-  }
-
-  #remember(entry: Entry<AdmissionState> | null): void {
-    this.#entry = entry;
-    this.#entryAt = performance.now();
-  }
-
   /**
    * Decides on requests. Reads the usage after the reservations, so that a capture that ends meanwhile is counted twice
-   * rather than not at all. Before a request is refused because of quota or bytes, removes named reservations that are
-   * already in the ledger: those counted twice, and those of dead fronts.
+   * rather than not at all. Far from every limit, a recent usage is sufficient. Before a request is refused because of
+   * anything but the rate, removes named reservations that are already in the ledger: those counted twice, and those of
+   * dead fronts.
    */
-  async #decide(state: AdmissionState, limits: AdmissionLimits, requests: readonly AdmissionRequest[]) {
-    const now = state.at;
-    let usage = await this.#readUsage(state, limits, requests);
-    let decision = admit(state, limits, usage, requests, now, this.#own);
-    if (decision.verdicts.some(({ refused }) => refused === 'bytes')) {
-      // Files deleted since the last read may have made room.
-      usage = await this.#deps.usage.read(this.#account, this.#deps.now(), 'exact');
-      decision = admit(state, limits, usage, requests, now, this.#own);
-    }
-    const isNear = isNearLimit(state, limits, usage, requests) || isNearCap(decision.state, limits, usage);
+  async #decide(state: AdmissionState, admits: readonly Admit[]): Promise<Decision> {
+    const limits = admits.at(-1)?.limits;
+    if (limits === undefined) return { state, verdicts: [], isNear: false };
+    const requests = admits.map(({ request }) => ({ ...request, until: request.until + this.#aheadMs }));
+    const decide = (from: AdmissionState, usage: UsageSum) => admit(from, limits, usage, requests, state.at, this.#own);
+    const usage = await this.#recentUsage();
+    let decision = decide(state, usage);
+    const isNearUsage = isRefused(decision, usageRefusals) || isNearUsageLimit(decision.state, limits, usage);
+    if (isNearUsage) decision = decide(state, await this.#exactUsage());
+    const isNear = isNearUsage || isNearInFlightLimit(decision.state, limits);
     this.#farUntil = isNear ? -Infinity : performance.now() + farMs;
-    const isSettled = decision.verdicts.every(({ refused }) => refused === null || refused === 'rate');
-    const ended = isSettled ? [] : await this.#deps.usage.inLedger(this.#account, Object.keys(state.holds));
+    if (!isRefused(decision, [...usageRefusals, 'in-flight'])) return { ...decision, isNear };
+    const ended = await this.#deps.usage.inLedger(this.#account, Object.keys(state.holds));
     if (ended.length === 0) return { ...decision, isNear };
-    const settled = await this.#readUsage(state, limits, requests);
-    return { ...admit(release(state, ended), limits, settled, requests, now, this.#own), isNear };
+    return { ...decide(release(state, ended), await this.#exactUsage()), isNear };
   }
 
-  /**
-   * Returns the recent ledger when the account is far from every limit and cannot reach one meanwhile; near a limit,
-   * reads the current one.
-   */
-  async #readUsage(
-    state: AdmissionState,
-    limits: AdmissionLimits,
-    requests: readonly AdmissionRequest[],
-  ): Promise<UsageSum> {
-    const { usage, now } = this.#deps;
+  async #recentUsage(): Promise<UsageSum> {
     if (this.#usage === null || performance.now() - this.#usage.readAt >= usageTtlMs) {
       const readAt = performance.now();
-      this.#usage = { sum: await usage.read(this.#account, now(), 'rough'), readAt };
+      this.#usage = { sum: await this.#deps.usage.read(this.#account, this.#deps.now(), 'rough'), readAt };
     }
-    const { sum } = this.#usage;
-    return isNearLimit(state, limits, sum, requests) ? usage.read(this.#account, now(), 'exact') : sum;
+    return this.#usage.sum;
+  }
+
+  #exactUsage(): Promise<UsageSum> {
+    return this.#deps.usage.read(this.#account, this.#deps.now(), 'exact');
   }
 }
 
-/** Returns the reservations that `after` adds to a state: named near a limit, as long as names are free. */
+/** Refusals that depend on the usage ledger. */
+const usageRefusals = ['quota', 'bytes', 'queued'] as const;
+
+const isRefused = ({ verdicts }: Pick<Decision, 'verdicts'>, reasons: readonly AdmissionVerdict['refused'][]) =>
+  verdicts.some(({ refused }) => refused !== null && reasons.includes(refused));
+
+const hasReservations = ({ interactive, background }: Reserved) => interactive + background > 0;
+
+/** Returns the reservations that a decision adds to a state: named near a limit, as long as names are free. */
 function newReservations(
   requests: readonly AdmissionRequest[],
   before: AdmissionState,
-  state: AdmissionState,
-  isNear: boolean,
+  { state, isNear }: Decision,
 ): readonly NewReservation[] {
   const isNew = ({ id }: AdmissionRequest) => id in state.holds && !(id in before.holds);
   const fresh = [...new Map(requests.filter(isNew).map((request) => [request.id, request])).values()];

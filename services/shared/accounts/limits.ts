@@ -102,28 +102,44 @@ export interface AdmissionVerdict {
   readonly retryAfterMs: number;
 }
 
-/** Sums of the reservations of all fronts. */
-interface Reserved {
-  interactive: number;
-  background: number;
-  tokens: number;
-  queuedBytes: number;
+/** Sums of reservations. */
+export interface Reserved {
+  readonly interactive: number;
+  readonly background: number;
+  readonly tokens: number;
+  readonly queuedBytes: number;
+}
+
+export const nothingReserved: Reserved = { interactive: 0, background: 0, tokens: 0, queuedBytes: 0 };
+
+/** Returns the sums with the reservation of a request, or without it. */
+export function withReservation(
+  sums: Reserved,
+  { priority, tokens, adds: { queuedBytes = 0 } = {} }: Pick<AdmissionRequest, 'priority' | 'tokens' | 'adds'>,
+  sign: 1 | -1 = 1,
+): Reserved {
+  return {
+    ...sums,
+    [priority]: sums[priority] + sign,
+    tokens: sums.tokens + sign * tokens,
+    queuedBytes: sums.queuedBytes + sign * queuedBytes,
+  };
 }
 
 function reservedIn({ holds: named, fronts }: AdmissionState): Reserved {
-  const reserved = { interactive: 0, background: 0, tokens: 0, queuedBytes: 0 };
-  for (const [tokens, , priority, queuedBytes = 0] of Object.values(named)) {
-    reserved[priority]++;
-    reserved.tokens += tokens;
-    reserved.queuedBytes += queuedBytes;
-  }
-  for (const [interactive, background, tokens, , , queuedBytes] of Object.values(fronts)) {
-    reserved.interactive += interactive;
-    reserved.background += background;
-    reserved.tokens += tokens;
-    reserved.queuedBytes += queuedBytes;
-  }
-  return reserved;
+  const ofFronts = Object.values(fronts).reduce(
+    (sums, [interactive, background, tokens, , , queuedBytes]) => ({
+      interactive: sums.interactive + interactive,
+      background: sums.background + background,
+      tokens: sums.tokens + tokens,
+      queuedBytes: sums.queuedBytes + queuedBytes,
+    }),
+    nothingReserved,
+  );
+  return Object.values(named).reduce(
+    (sums, [tokens, , priority, queuedBytes = 0]) => withReservation(sums, { priority, tokens, adds: { queuedBytes } }),
+    ofFronts,
+  );
 }
 
 /** Returns the state without expired reservations, and without those of dead fronts. */
@@ -153,7 +169,7 @@ export function admit(
   const windowMs = intervalMs * limits.burst;
   const current = withoutLapsed(state, now);
   const named = new Map(Object.entries(current.holds));
-  const reserved = reservedIn(current);
+  let reserved = reservedIn(current);
   // An admission never moves it further ahead than the window. A larger value comes from limits that were raised since,
   // and must not delay requests.
   let tat = Math.min(Math.max(state.tat, now), now + windowMs);
@@ -181,62 +197,37 @@ export function admit(
     }
     const { priority, tokens, until, adds = {} } = request;
     if (usage.tokens + usage.reserved + reserved.tokens + tokens > limits.tokenQuota) return ['quota'];
-    const exceeded = exceededLimit(withReserved(usage, reserved), adds, limits);
+    const stored = { ...usage, queuedBytes: usage.queuedBytes + reserved.queuedBytes };
+    const exceeded = exceededLimit(stored, adds, limits);
     if (exceeded !== null) return ['bytes', exceeded];
     if (priority === 'interactive' && reserved.interactive >= limits.maxInFlight) return ['in-flight'];
     if (priority === 'background' && usage.queued + reserved.background >= limits.maxQueued) return ['queued'];
     const { queuedBytes = 0 } = adds;
     named.set(request.id, queuedBytes === 0 ? [tokens, until, priority] : [tokens, until, priority, queuedBytes]);
-    reserved[priority]++;
-    reserved.tokens += tokens;
-    reserved.queuedBytes += queuedBytes;
+    reserved = withReservation(reserved, request);
     return [null];
   }
 }
 
-const withReserved = (usage: UsageSum, { queuedBytes }: Reserved): StoredBytes => ({
-  ...usage,
-  queuedBytes: usage.queuedBytes + queuedBytes,
-});
-
 /** Number of scheduled refreshes of one account that may be queued at once; no rate limit applies to them. */
 const refreshesAtOnce = 100;
-
-/** Maximum number of admissions of an account within a minute. */
-const minuteOf = ({ ratePerMinute, burst }: AccountLimits) => ratePerMinute + burst + refreshesAtOnce;
-
-/**
- * Returns whether the account could exhaust its quota or its background limit within about a minute, if requests arrive
- * at the maximum rate, and if they, the captures in flight and the refreshes all have the maximum cost. The exact usage
- * is then required.
- */
-export function isNearLimit(
-  state: AdmissionState,
-  limits: AccountLimits,
-  usage: UsageSum,
-  requests: readonly AdmissionRequest[],
-): boolean {
-  const reserved = reservedIn(state);
-  const asked = requests.reduce((sum, { tokens }) => sum + tokens, 0);
-  const minute = minuteOf(limits);
-  const soon = 2 * (minute + limits.maxInFlight);
-  if (usage.tokens + usage.reserved + reserved.tokens + asked + soon > limits.tokenQuota) return true;
-  if (isNearQueuedBytes(usage.queuedBytes + reserved.queuedBytes, limits, requests)) return true;
-  const later = requests.filter(({ priority }) => priority === 'background').length;
-  return later > 0 && usage.queued + reserved.background + later + minute > limits.maxQueued;
-}
 
 /** More HTML than the fronts can receive for one account during the lifetime of a rough usage, 250 ms: 64 MiB. */
 const farBytes = 64 * 1024 * 1024;
 
-/** Returns whether less than `farBytes`, or less than half of the limit, remains for queued HTML. */
-function isNearQueuedBytes(
-  queuedBytes: number,
-  { maxQueuedBytes }: AccountLimits,
-  requests: readonly AdmissionRequest[],
-): boolean {
-  const asked = requests.reduce((sum, { adds }) => sum + (adds?.queuedBytes ?? 0), 0);
-  return asked > 0 && maxQueuedBytes - queuedBytes - asked < Math.max(farBytes, maxQueuedBytes / 2);
+/**
+ * Returns whether the account could reach a limit that depends on the usage ledger within about a minute: its quota, its
+ * background captures, or their HTML. Assumes that requests arrive at the maximum rate, and that they, the captures in
+ * flight and the refreshes all have the maximum cost. The exact usage is then required.
+ */
+export function isNearUsageLimit(state: AdmissionState, limits: AccountLimits, usage: UsageSum): boolean {
+  const { background, tokens, queuedBytes } = reservedIn(state);
+  const minute = limits.ratePerMinute + limits.burst + refreshesAtOnce;
+  const soon = 2 * (minute + limits.maxInFlight);
+  if (usage.tokens + usage.reserved + tokens + soon > limits.tokenQuota) return true;
+  const bytesLeft = limits.maxQueuedBytes - usage.queuedBytes - queuedBytes;
+  if (queuedBytes > 0 && bytesLeft < Math.max(farBytes, limits.maxQueuedBytes / 2)) return true;
+  return background > 0 && usage.queued + background + minute > limits.maxQueued;
 }
 
 /**
@@ -246,13 +237,11 @@ function isNearQueuedBytes(
 const unwrittenReleases = 1000;
 
 /**
- * Returns whether the reservations of the account are near a concurrency limit. They are not near if at most a quarter of
- * the captures are in flight, or if there is room for those that may have ended but are still counted.
+ * Returns whether the account is near its limit of captures in flight. It is not if at most a quarter of the captures are
+ * in flight, or if there is room for those that may have ended but are still counted.
  */
-export function isNearCap(state: AdmissionState, limits: AccountLimits, usage: UsageSum): boolean {
-  const { interactive, background } = reservedIn(state);
-  if (interactive > Math.max(limits.maxInFlight / 4, limits.maxInFlight - unwrittenReleases)) return true;
-  return background > 0 && usage.queued + background + minuteOf(limits) > limits.maxQueued;
+export function isNearInFlightLimit(state: AdmissionState, { maxInFlight }: AccountLimits): boolean {
+  return reservedIn(state).interactive > Math.max(maxInFlight / 4, maxInFlight - unwrittenReleases);
 }
 
 /** Returns the number of captures with a waiting client by unexpired reservations, except the named ones in `ended`. */

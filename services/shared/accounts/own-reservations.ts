@@ -1,15 +1,12 @@
-import type { AdmissionRequest } from './limits.ts';
+import { type AdmissionRequest, nothingReserved, type Reserved, withReservation } from './limits.ts';
 
-type Reservation = Pick<AdmissionRequest, 'tokens' | 'priority' | 'until' | 'adds'> & { readonly isNamed: boolean };
-
-/** Captures, tokens and bytes of queued HTML of reservations that are counted but not named. */
-export type Counts = readonly [interactive: number, background: number, tokens: number, queuedBytes: number];
+type Reservation = Omit<AdmissionRequest, 'id' | 'unrated'> & { readonly isNamed: boolean };
 
 /** The reservations of this process for one account: the details of what the account's value only counts. */
 export class OwnReservations {
   readonly #byId = new Map<string, Reservation>();
   readonly #released = new Set<string>();
-  readonly #counted = { interactive: 0, background: 0, tokens: 0, queuedBytes: 0 };
+  #counted = nothingReserved;
   /** Earliest expiry of a reservation, Unix milliseconds. */
   #lapsesAt = Infinity;
   #version = 0;
@@ -33,19 +30,9 @@ export class OwnReservations {
     return this.#version;
   }
 
-  get counts(): Counts {
-    return this.countsWith([]);
-  }
-
-  /** Returns the counts including requests that are about to be counted. */
-  countsWith(requests: readonly AdmissionRequest[]): Counts {
-    const sum = { ...this.#counted };
-    for (const { priority, tokens, adds } of requests) {
-      sum[priority]++;
-      sum.tokens += tokens;
-      sum.queuedBytes += adds?.queuedBytes ?? 0;
-    }
-    return [sum.interactive, sum.background, sum.tokens, sum.queuedBytes];
+  /** Sums of the reservations that the value does not name. */
+  get counted(): Reserved {
+    return this.#counted;
   }
 
   /** Released names that the stored value may still contain. */
@@ -59,7 +46,7 @@ export class OwnReservations {
     const reservation = { tokens, priority, until, adds, isNamed };
     this.#byId.set(id, reservation);
     this.#lapsesAt = Math.min(this.#lapsesAt, until);
-    if (!isNamed) this.#count(reservation, 1);
+    if (!isNamed) this.#counted = withReservation(this.#counted, reservation);
   }
 
   /** Returns false if there is no such reservation here. */
@@ -68,7 +55,7 @@ export class OwnReservations {
     if (reservation === undefined) return false;
     this.#byId.delete(id);
     if (reservation.isNamed) this.#released.add(id);
-    else this.#count(reservation, -1);
+    else this.#counted = withReservation(this.#counted, reservation, -1);
     this.#version++;
     this.#isWritten = false;
     return true;
@@ -93,11 +80,5 @@ export class OwnReservations {
   /** Marks the stored value as unknown, so that it is written again. */
   doubt(): void {
     this.#isWritten = false;
-  }
-
-  #count({ priority, tokens, adds }: Reservation, sign: 1 | -1): void {
-    this.#counted[priority] += sign;
-    this.#counted.tokens += sign * tokens;
-    this.#counted.queuedBytes += sign * (adds?.queuedBytes ?? 0);
   }
 }

@@ -7,11 +7,11 @@ import {
   refusalOf,
   RetryLaterError,
   type AdmissionDeps,
-  type Reservation,
   type ReservationRequest,
 } from '../../../services/front/admission.ts';
 import { rateLimitHeaders } from '../../../services/front/api/answers.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
+import { RequestFacts } from '../../../services/front/http/request-facts.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 
@@ -31,9 +31,13 @@ async function headersOf(
     signal: new AbortController().signal,
   });
   const request = { id: 'x', tokens: 1, priority: 'background', until: Date.now() + 60_000, waitSeconds } as const;
-  const { rateLimit, refusal } = await admission.admit(account, request);
+  const facts = new RequestFacts();
+  const refusal = await admission.admit(account, request, facts).then(
+    () => null,
+    (error: unknown) => error,
+  );
   const retryAfter = refusal instanceof RetryLaterError ? String(refusal.retryAfterSeconds) : undefined;
-  return { ...rateLimitHeaders(rateLimit), 'retry-after': retryAfter };
+  return { ...(facts.rateLimit && rateLimitHeaders(facts.rateLimit)), 'retry-after': retryAfter };
 }
 
 const now = Date.UTC(2026, 11, 31, 23, 59, 59, 999);
@@ -109,11 +113,7 @@ describe('admission', () => {
     until: Date.now() + 60_000,
     waitSeconds: null,
   });
-  const reserve = async (admission: Admission): Promise<Reservation> => {
-    const admitted = await admission.admit(account, request());
-    if (admitted.refusal !== null) throw admitted.refusal;
-    return admitted.reservation;
-  };
+  const reserve = (admission: Admission) => admission.admit(account, request(), new RequestFacts());
 
   test(
     'refuses if the limits cannot be checked, and releases what may have been reserved',
@@ -122,7 +122,7 @@ describe('admission', () => {
       for (const admit of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
         const { admission, released } = stage({ admit });
         const start = performance.now();
-        const refusal = admission.admit(account, request());
+        const refusal = reserve(admission);
         await expect(refusal).rejects.toMatchObject({
           code: 'INTERNAL_ERROR',
           message: expect.stringContaining('again'),
@@ -137,10 +137,8 @@ describe('admission', () => {
   test('retries when the server was unavailable for a moment', async () => {
     let calls = 0;
     const { admission } = stage({ admit: async () => (calls++ === 0 ? Promise.reject(away) : passed) });
-    expect(await admission.admit(account, request())).toMatchObject({
-      refusal: null,
-      rateLimit: { remaining: passed.remaining },
-    });
+    await reserve(admission);
+    expect(calls).toBe(2);
   });
 
   test.each<[string, CaptureRecord['status'] | undefined]>([

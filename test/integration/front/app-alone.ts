@@ -12,6 +12,7 @@ import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
 import { InFlight } from '../../../services/front/capture/regions.ts';
 import type { ClientLimitOptions } from '../../../services/front/http/client-limits.ts';
+import type { RequestFacts } from '../../../services/front/http/request-facts.ts';
 import { createFrontMetrics } from '../../../services/front/metrics.ts';
 import { buildApp } from '../../../services/front/server.ts';
 import type { StatusView } from '../../../services/front/status-cache.ts';
@@ -90,11 +91,10 @@ export function buildAppAlone(
   const store = { stat: beyond, read: beyond };
   const regions = { choose: beyond, estimatedWaitSeconds: () => null };
   const admission = {
-    admit: async () => ({
-      refusal: null,
-      rateLimit: { limit: 1, remaining: 1, resetSeconds: 0 },
-      reservation: { release: async () => undefined },
-    }),
+    admit: async (_account: unknown, _request: unknown, facts: Pick<RequestFacts, 'rateLimit'>) => {
+      facts.rateLimit = { limit: 1, remaining: 1, resetSeconds: 0 };
+      return { release: async () => undefined };
+    },
   };
   const lease = {
     nameCapture: async () => randomUUIDv7(),

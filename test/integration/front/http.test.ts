@@ -50,6 +50,18 @@ test.each([
   expect(await response.json()).toMatchObject({ error: { message: 'the body is larger than 8 MiB' } });
 });
 
+test('a route without html takes bodies up to 16 KiB', async () => {
+  await using keyed = await buildAppAlone({ key: { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 } });
+  const messageFor = async (length: number) => {
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer x' };
+    const body = ' '.repeat(length);
+    const answer = await keyed.inject({ method: 'POST', url: '/keys', headers, body });
+    return answer.json<{ error: { message: string } }>().error.message;
+  };
+  expect(await messageFor(16 * 1024)).toContain('not valid JSON');
+  expect(await messageFor(16 * 1024 + 1)).toBe('the body is larger than 16384 bytes');
+});
+
 test('a client that reads only after sending its whole refused body can read why', async () => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   const length = maxBodyBytes + 2_000_000;

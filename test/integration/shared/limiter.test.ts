@@ -162,7 +162,7 @@ describe('the admission state of an account:', () => {
     expect(await pair[1].inFlight(account)).toBe(5000);
     const cost = await costOf(frontOn(nats.session), account, limits, 60);
     expect(cost.maxBytes).toBeLessThan(8192);
-    // One write each, and a read by a front that has not written for 1 s; the two others may write in between.
+    // One read and one write each; the two others may write in between.
     expect(cost.writes).toBeLessThanOrEqual(80);
     expect(cost.reads).toBeLessThanOrEqual(80);
 

@@ -1,5 +1,7 @@
+import fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { Overload } from '../../../services/front/http/load-shedding.ts';
+import { Overload, shedLoad } from '../../../services/front/http/load-shedding.ts';
+import { until } from '../../harness/until.ts';
 
 test.each<[string, number[], boolean]>([
   ['no sample', [], false],
@@ -22,4 +24,21 @@ test('overload is lasting after twice the number of late samples', () => {
   expect(overload.lasting).toBe(true);
   overload.sample(10);
   expect([overload.present, overload.lasting]).toEqual([false, false]);
+});
+
+test('while the event loop is blocked, requests without a valid key are refused', { tags: 'long' }, async () => {
+  await using app = fastify();
+  await shedLoad(app, async ({ headers }) => headers.authorization !== undefined);
+  app.get('/capture', { config: { shedsLoad: true } }, async () => 'done');
+  app.get('/status', async () => 'done');
+  const bodyOf = async (url: string, headers = {}) => (await app.inject({ url, headers })).body;
+  const blocking = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200), 1);
+  try {
+    await until('a refusal', async () => (await bodyOf('/capture')).includes('overloaded'));
+  } finally {
+    clearInterval(blocking);
+  }
+  expect(await bodyOf('/capture', { authorization: 'x' })).toBe('done');
+  expect(await bodyOf('/status')).toBe('done');
+  await until('it to end', async () => (await bodyOf('/capture')) === 'done');
 });

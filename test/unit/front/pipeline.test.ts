@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { Admitted } from '../../../services/front/admission.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import type { AwaitedResult } from '../../../services/front/capture/await-end.ts';
 import type { Dispatch } from '../../../services/front/capture/dispatcher.ts';
@@ -35,7 +34,7 @@ const completed = (): AwaitedResult => ({
 
 interface Steps {
   readonly nameCapture?: (() => Promise<void>)[];
-  readonly admitted?: Admitted;
+  readonly refusal?: ServiceError;
   readonly publish?: () => Promise<never>;
   readonly end?: () => Promise<AwaitedResult>;
 }
@@ -45,7 +44,6 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
   const unexpected = () => {
     throw new Error('this step is unexpected');
   };
-  const rateLimit = { limit: 1, remaining: 1, resetSeconds: 0 };
   const names = [...(steps.nameCapture ?? [])];
   const key = { name: 'key', ttl: 60 };
   const cacheLease = {
@@ -89,12 +87,11 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     },
     idempotency: { acquire: async (): Promise<IdempotencyTurn> => ({ kind: 'lease', lease }) },
     admission: {
-      admit: async () =>
-        steps.admitted ?? {
-          rateLimit,
-          refusal: null,
-          reservation: { release: async (record) => void events.push(`release reservation ${record?.status}`) },
-        },
+      admit: async (_account, _request, facts) => {
+        facts.rateLimit = { limit: 1, remaining: 1, resetSeconds: 9 };
+        if (steps.refusal !== undefined) throw steps.refusal;
+        return { release: async (record) => void events.push(`release reservation ${record?.status}`) };
+      },
     },
     dispatcher: { prepare: async () => dispatch, deadlineOf: (_request, acceptedAt) => acceptedAt + 1000 },
     backgroundQueue: {
@@ -140,9 +137,7 @@ test('a capture takes its steps in order, and releases what it reserved', async 
 describe('a capture releases its reservations', () => {
   test('when the limits refuse it', async () => {
     const refusal = new ServiceError('QUOTA_EXCEEDED');
-    const { answer, facts } = await capture({
-      admitted: { refusal, rateLimit: { limit: 1, remaining: 0, resetSeconds: 9 } },
-    });
+    const { answer, facts } = await capture({ refusal });
     expect(answer).toBe(refusal);
     expect(events).toEqual(['name', 'release cache lease', 'release key', 'close key lease']);
     // The response has the limits of the account, but names no capture.

@@ -7,8 +7,8 @@ import {
   type AccountLimits,
   type AdmissionRequest,
   type AdmissionState,
-  isNearCap,
-  isNearLimit,
+  isNearInFlightLimit,
+  isNearUsageLimit,
   type UsageSum,
 } from '@webcapture/shared/accounts/limits.ts';
 import { wideBytes } from '../../harness/limits.ts';
@@ -135,10 +135,15 @@ describe('byte limits', () => {
     ['with no HTML', 999, 0, false],
   ])('need an exact usage near the limit: %s', (what, queuedMiB, addedMiB, isNear) => {
     const mebibyte = 2 ** 20;
-    const roomy = { ...fast, tokenQuota: 1e9, maxQueuedBytes: (what === 'of a small limit' ? 60 : 1000) * mebibyte };
+    const roomy = {
+      ...fast,
+      tokenQuota: 1e9,
+      maxQueued: 1e6,
+      maxQueuedBytes: (what === 'of a small limit' ? 60 : 1000) * mebibyte,
+    };
     const usage = { ...unused, queuedBytes: queuedMiB * mebibyte };
-    const asked = [request({ adds: { queuedBytes: addedMiB * mebibyte } })];
-    expect(isNearLimit(freshAdmissionState, roomy, usage, asked)).toBe(isNear);
+    const reserved = [0, 1, 1, start, 1, addedMiB * mebibyte] as const;
+    expect(isNearUsageLimit({ ...freshAdmissionState, fronts: { a: reserved } }, roomy, usage)).toBe(isNear);
   });
 });
 
@@ -173,11 +178,10 @@ test.each<[string, Partial<UsageSum>, AdmissionRequest['priority'], boolean]>([
   ['just within the margin of queued captures', { queued: 880 }, 'background', true],
   ['just below the margin of the quota', { tokens: 9000, reserved: 739 }, 'interactive', false],
   ['just within the margin of the quota', { tokens: 9000, reserved: 740 }, 'interactive', true],
-])('isNearLimit: %s', (_name, usage, priority, near) => {
+])('isNearUsageLimit: %s', (_name, usage, priority, near) => {
   const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000, ...wideBytes };
-  const request = { id: 'x', tokens: 1, priority, until: 1 };
-  const sum = { ...noBytes, tokens: 0, reserved: 0, queued: 0, ...usage };
-  expect(isNearLimit(freshAdmissionState, wide, sum, [request])).toBe(near);
+  const holds = { x: [1, start, priority] as const };
+  expect(isNearUsageLimit({ ...freshAdmissionState, holds }, wide, { ...unused, ...usage })).toBe(near);
 });
 
 describe('reservations', () => {
@@ -243,31 +247,26 @@ describe('reservations', () => {
     expect(state.tat).toBe(start + 2000);
   });
 
-  test('are near a limit above a quarter of the captures in flight, or if the queue may fill up within a minute', () => {
-    const wide = { tokenQuota: 1000, ratePerMinute: 10, burst: 10, maxInFlight: 40, maxQueued: 1000, ...wideBytes };
-    const near = (interactive: number, background: number, queued = 0, cap = wide) =>
-      isNearCap({ ...freshAdmissionState, fronts: { a: front(interactive, background, 0, start) } }, cap, {
+  test('are near their limit above a quarter of the captures in flight', () => {
+    const isNear = (interactive: number, maxInFlight: number) =>
+      isNearInFlightLimit(
+        { ...freshAdmissionState, fronts: { a: front(interactive, 0, 0, start) } },
+        { ...limits, maxInFlight },
+      );
+    expect([isNear(10, 40), isNear(11, 40)]).toEqual([false, true]);
+    // 1,000 captures may have ended and still be counted.
+    expect([isNear(7000, 8000), isNear(7001, 8000)]).toEqual([false, true]);
+  });
+
+  test('count in isNearUsageLimit', () => {
+    const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000, ...wideBytes };
+    const near = (background: number, tokens: number, queued = 0) =>
+      isNearUsageLimit({ ...freshAdmissionState, fronts: { a: front(0, background, tokens, start) } }, wide, {
         ...unused,
         queued,
       });
-    expect([near(10, 0), near(11, 0)]).toEqual([false, true]);
-    // 1,000 captures may have ended and still be counted.
-    const huge = { ...wide, maxInFlight: 8000 };
-    expect([near(7000, 0, 0, huge), near(7001, 0, 0, huge)]).toEqual([false, true]);
-    expect([near(0, 1, 879), near(0, 1, 880), near(0, 0, 1000)]).toEqual([false, true, false]);
-  });
-
-  test('count in isNearLimit', () => {
-    const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000, ...wideBytes };
-    const later = [request({ priority: 'background' })];
-    const near = (background: number, tokens: number, asked = later) =>
-      isNearLimit({ ...freshAdmissionState, fronts: { a: front(0, background, tokens, start) } }, wide, unused, asked);
-    expect([near(879, 0), near(880, 0), near(880, 0, requests(1))]).toEqual([false, true, false]);
-    expect([near(0, 9739), near(0, 9740), near(0, 9738, requests(2)), near(0, 9739, requests(2))]).toEqual([
-      false,
-      true,
-      false,
-      true,
-    ]);
+    expect([near(880, 0), near(881, 0), near(0, 0, 1000)]).toEqual([false, true, false]);
+    expect([near(1, 0, 879), near(1, 0, 880)]).toEqual([false, true]);
+    expect([near(0, 9740), near(0, 9741)]).toEqual([false, true]);
   });
 });
