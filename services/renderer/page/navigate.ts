@@ -27,11 +27,9 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
   const remaining = () => Math.max(1, end - performance.now());
   const missed = await visit(open, source, options, remaining);
   if (!(await isLost(open, remaining()))) return missed;
-  const missedAgain = await visit(open, source, { ...options, timeout: remaining() }, remaining);
+  const missedAgain = await visit(open, source, options, remaining);
   if (!(await isLost(open, remaining()))) return missedAgain;
-  throw new ServiceError('NAVIGATION_FAILED', 'The connection was closed before the page began to load.', {
-    causedBy: 'page',
-  });
+  throw new ServiceError('NAVIGATION_FAILED', 'The connection was closed before the page began to load.');
 }
 
 async function visit(
@@ -43,7 +41,7 @@ async function visit(
   const { document } = open;
   // A document that was cut off is shown as far as it loaded, as in a browser, and reported as incomplete.
   const missed = (reached: Reached) => reached === 'late' || (reached === 'cut off' && !document.moving);
-  await commit(open, source, options);
+  await commit(open, source, options, remaining());
   if (options.waitUntil === 'commit') return [];
 
   for (let moves = 0; ; moves += 1) {
@@ -79,14 +77,19 @@ export function throwIfLost({ page, proxySession, document }: OpenPage): void {
     throw urlBlocked(requestedUrl);
 }
 
-async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderOptions): Promise<void> {
+async function commit(
+  open: OpenPage,
+  source: RenderSource,
+  { timeout }: RenderOptions,
+  timeoutMs: number,
+): Promise<void> {
   const { page, proxySession, document, deadline } = open;
   const url = source.kind === 'url' ? source.url : htmlUrl;
   const stopServing =
-    source.kind === 'html' ? await deadline.run(serveHtml(open, source.html), timeout, 'the html') : null;
+    source.kind === 'html' ? await deadline.run(serveHtml(open, source.html), timeoutMs, 'the html') : null;
   try {
     // The second limit is for a browser whose own timer does not work.
-    await deadline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
+    await deadline.run(page.goto(url, { waitUntil: 'commit', timeout: timeoutMs }), timeoutMs + 1000, 'the navigation');
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     const asked = document.requestedUrl ?? url;
@@ -162,9 +165,9 @@ function emptyAnswer({ document }: OpenPage, cause: unknown): ServiceError | und
     const message = `The server answered with status ${answer.status} and without a page.`;
     return new ServiceError('NAVIGATION_FAILED', message, { cause });
   }
-  const given = answer.headers['content-type']?.split(';')[0]?.trim() ?? '';
   // The header may contain any text.
-  const type = /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : 'unknown type';
+  const given = /^[\w.+-]+\/[\w.+-]+(?=\s*(?:;|$))/.exec(answer.headers['content-type'] ?? '');
+  const type = given?.[0] ?? 'unknown type';
   return new ServiceError('NAVIGATION_FAILED', `The address is a file to download (${type}), not a page.`, { cause });
 }
 

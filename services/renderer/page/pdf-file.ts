@@ -34,8 +34,10 @@ export function readPdf(bytes: Buffer): PrintedPdf {
   return { bytes, width: toPx(box[1]), height: toPx(box[2]), pages };
 }
 
-/** Escapes a parenthesis in a string of a PDF. */
+/** Escapes a parenthesis, or another backslash, in a string of a PDF. */
 const backslash = 0x5c;
+/** Ends a string. */
+const parenthesis = 0x29;
 
 /**
  * Makes the links of supplied HTML relative again. Chromium resolves them against the address of the HTML, which exists only inside the
@@ -45,9 +47,9 @@ export function makeLinksRelative(bytes: Buffer): Buffer {
   const begin = `/URI (${htmlUrl}`;
   for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at)) {
     const path = at + begin.length;
-    let end = bytes.indexOf(')', path);
-    while (bytes[end - 1] === backslash) end = bytes.indexOf(')', end + 1);
-    if (end < 0) break;
+    let end = path;
+    while (end < bytes.length && bytes[end] !== parenthesis) end += bytes[end] === backslash ? 2 : 1;
+    if (end >= bytes.length) break;
     const relative = `/URI (${bytes.toString('latin1', path, end)})`;
     bytes.write(relative.padEnd(end + 1 - at), at, 'latin1');
     at = end;

@@ -235,7 +235,7 @@ async function hideBlocked(
     await deadline.run(hiding, hideBlockedTimeoutMs + callTimeoutMs, 'tidying the page');
   } catch (error) {
     if (!(error instanceof DeadlineError)) throw error;
-    if (!softTimeouts.includes('settle')) softTimeouts.push('settle');
+    softTimeouts.push('settle');
   }
 }
 

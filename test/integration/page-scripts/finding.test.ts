@@ -6,7 +6,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { boxing } from '../../../services/renderer/page/scripts/boxes.ts';
 import { describeSearch, type Sought, untilFound } from '../../../services/renderer/page/scripts/finding.ts';
 import { selecting } from '../../../services/renderer/page/scripts/selecting.ts';
+import type { PageWaits } from '../../../services/renderer/page/scripts/waits.ts';
 import { foreign, type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
+
+declare const waits: PageWaits;
 
 let page: ScriptPage;
 beforeAll(async () => {
@@ -134,6 +137,30 @@ describe('untilFound', () => {
       expect(await all(text), text).toEqual(['found', 'missed', text.includes(' f') ? 'missed' : 'found']);
     for (const text of ['three', 'six', 'seven']) expect(await all(text), text).toEqual(['missed', 'found', 'found']);
     expect(await all('eight')).toEqual(['missed', 'found', 'missed']);
+  });
+
+  test('looks every 50 ms, for at most a quarter of the time, and for the last time at the limit', async () => {
+    await page.show('<p>text</p>');
+    const pausesOf = (lookMs: number, timeoutMs: number) =>
+      page.call(
+        async (ms: number, limitMs: number) => {
+          const pauses: number[] = [];
+          let now = 0;
+          performance.now = () => (now += ms);
+          Object.assign(waits, {
+            sleep: async (pause: number) => {
+              pauses.push(pause);
+              now += pause;
+            },
+          });
+          await untilFound({ text: 'other', state: 'visible' }, limitMs);
+          return pauses;
+        },
+        [lookMs, timeoutMs],
+        [...helpers, untilFound],
+      );
+    expect(await pausesOf(0, 120)).toEqual([50, 50, 20]);
+    expect(await pausesOf(20, 400)).toEqual([80, 80, 80]);
   });
 
   test('waits until the limit, and finds what comes meanwhile', async () => {

@@ -61,7 +61,8 @@ describe('placeFixed', () => {
     await place(
       `${fixed('bar', 'top:0;height:50px')} ${fixed('foot', 'bottom:10px;height:50px')} ${fixed('half', 'top:50%;height:20px')}
        ${fixed('last', 'top:479px;height:20px')} ${fixed('below', 'top:480px;height:20px')}
-       ${fixed('moved', 'bottom:0;height:30px;margin-bottom:5px;transition:all 60s')} <p id="flow" style="height:9px;margin:0">text</p>`,
+       ${fixed('moved', 'bottom:0;height:30px;margin-bottom:5px;transition:all 60s')} <p id="flow" style="height:9px;margin:0">text</p>
+       ${fixed('later', 'bottom:0;height:30px')}`,
     );
     expect(await readBoxes()).toEqual({
       bar: [0, 50],
@@ -71,6 +72,7 @@ describe('placeFixed', () => {
       below: 'hidden',
       moved: [1965, 30],
       flow: [0, 9],
+      later: [1970, 30],
     });
   });
 
@@ -227,13 +229,15 @@ describe('placeFixed', () => {
       page.read(() => {
         const last = document.documentElement.lastElementChild as Element;
         const source = getComputedStyle(document.body).backgroundImage;
-        const { top, height: own, width } = last.getBoundingClientRect();
-        return last === document.body ? undefined : { source, top, height: own, width };
+        const { top, left, height: own, width } = last.getBoundingClientRect();
+        return last === document.body ? undefined : { source, top, left, height: own, width };
       });
     const image = 'background: linear-gradient(red, blue)';
     const rest = '.x { position: fixed }';
     await place('<p>text</p>', `body { ${image} fixed } ${rest}`);
-    expect(await layer()).toEqual({ source: 'none', top: 0, height: 2000, width: 640 });
+    expect(await layer()).toEqual({ source: 'none', top: 0, left: 0, height: 2000, width: 640 });
+    await place('<p>text</p>', `html { padding-left: 9px } body { ${image} fixed } ${rest}`);
+    expect(await layer()).toMatchObject({ left: 0, width: 640 });
     await place('<p>text</p>', `html { ${image} fixed } body { ${image} } ${rest}`);
     expect(await layer()).toMatchObject({ height: 2000, source: 'linear-gradient(rgb(255, 0, 0), rgb(0, 0, 255))' });
     await place('<p>text</p>', `body { ${image} } ${rest}`);

@@ -209,6 +209,18 @@ describe('untilNothingIsDue', () => {
     expect(await page.page.evaluate(() => (globalThis as { asked?: number }).asked)).toBe(6);
   });
 
+  test('waits for timers within the limit, and while content is added for half a second beyond it', async () => {
+    const askedWith = async (timer: string, maxMs: number) => {
+      await showChanging("seen.append('more')", [timer]);
+      await page.page.evaluate(() => document.querySelector('#seen')?.append('more'));
+      await page.call(untilNothingIsDue, ['visible', maxMs, 60_000, { runs: true }], [fingerprintCanvas]);
+      return page.page.evaluate(() => (globalThis as { asked?: number }).asked);
+    };
+    expect(await askedWith('setTimeout 9000 9000 0;', 60_000)).toBe(2);
+    expect(await askedWith('setTimeout 499 499 0;', 0)).toBe(2);
+    expect(await askedWith('setTimeout 501 501 0;', 0)).toBe(1);
+  });
+
   test('waits for further changes if the pending work is not known', async () => {
     await page.show(
       `<p>text</p><script>addEventListener('${stillQuestion}-due', (event) => event.stopImmediatePropagation(), true)</script>`,

@@ -2,41 +2,11 @@ import { deflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { isBlankPdf, makeLinksRelative, readPdf, spaceBookmarks } from '../../../services/renderer/page/pdf-file.ts';
 import { htmlUrl } from '../../../services/renderer/html-url.ts';
-
-interface Parts {
-  /** The content stream of each page. */
-  readonly contents?: readonly (string | Buffer)[];
-  /** Entries of the dictionary of each stream besides the length. */
-  readonly entries?: string;
-  /** Objects after those of the pages. */
-  readonly objects?: readonly string[];
-}
-
-/** Returns a PDF with pages of 600 × 800 pt, as Chromium writes it. */
-function pdfOf({ contents = [''], entries = '', objects = [] }: Parts): Buffer {
-  const pieces = [Buffer.from('%PDF-1.4\n')];
-  const offsets: number[] = [];
-  const sizeOf = () => Buffer.concat(pieces).length;
-  const add = (...body: readonly (string | Buffer)[]) => {
-    offsets.push(sizeOf());
-    pieces.push(Buffer.from(`${offsets.length} 0 obj\n`), ...body.map((each) => Buffer.from(each as string, 'latin1')));
-    pieces.push(Buffer.from('\nendobj\n'));
-  };
-  contents.forEach((content, page) => {
-    add(`<</Type /Page\n/MediaBox [0 0 600 800]\n/Contents ${2 * page + 2} 0 R>>`);
-    add(`<<${entries}/Length ${content.length}>> stream\n`, content, '\nendstream');
-  });
-  for (const each of objects) add(each);
-  const start = sizeOf();
-  const table = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
-  const count = offsets.length + 1;
-  const end = `xref\n0 ${count}\n0000000000 65535 f \n${table}trailer\n<</Size ${count}\n/Root 1 0 R>>\nstartxref\n${start}\n%%EOF\n`;
-  return Buffer.concat([...pieces, Buffer.from(end)]);
-}
+import { chromiumPdf } from '../../harness/chromium-pdf.ts';
 
 describe('readPdf', () => {
   test('returns the size of the first page in CSS pixels, and the number of pages', () => {
-    const bytes = pdfOf({ contents: ['', ''] });
+    const bytes = chromiumPdf({ contents: ['', ''] });
     expect(readPdf(bytes)).toEqual({ bytes, width: 800, height: 1067, pages: 2 });
     const other = Buffer.from('/Type /Pages /Type /Page\n/MediaBox [ 0 0 595.92 842.88 ] /MediaBox [0 0 1 1]');
     expect(readPdf(other)).toMatchObject({ width: 795, height: 1124, pages: 1 });
@@ -59,7 +29,16 @@ test('makeLinksRelative shortens links of supplied HTML, and keeps the length of
   expect(relative(`a /URI (${htmlUrl}x) b /URI (${htmlUrl}#y) c`)).toBe(`a /URI (x)${pad} b /URI (#y)${pad} c`);
   expect(relative(`/URI (${htmlUrl}x\\)y) /URI (${htmlUrl})`)).toBe(`/URI (x\\)y)${pad} /URI ()${pad}`);
   expect(relative(`/URI (${htmlUrl}a\\)b\\)c) d`)).toBe(`/URI (a\\)b\\)c)${pad} d`);
-  for (const text of [`/URI (http://a.test/)`, `/URI (${htmlUrl}x`, `/URI (${htmlUrl}x\\)`, `(${htmlUrl}x)`, ''])
+  // A backslash at the end of the address is itself escaped.
+  expect(relative(`/URI (${htmlUrl}?\\\\) (b) c`)).toBe(`/URI (?\\\\)${pad} (b) c`);
+  for (const text of [
+    `/URI (http://a.test/)`,
+    `/URI (${htmlUrl}x`,
+    `/URI (${htmlUrl}x\\)`,
+    `/URI (${htmlUrl}x\\`,
+    `(${htmlUrl}x)`,
+    '',
+  ])
     expect(relative(text)).toBe(text);
 });
 
@@ -70,7 +49,7 @@ describe('spaceBookmarks', () => {
   const literal = (title: string) => bookmark(`(${title})`);
 
   test('appends the bookmarks whose spaces are missing', () => {
-    const bytes = pdfOf({
+    const bytes = chromiumPdf({
       objects: [
         literal('One two'),
         literal('Threefour'),
@@ -99,7 +78,7 @@ describe('spaceBookmarks', () => {
   });
 
   test('returns the same file if there is nothing to change', () => {
-    const bytes = pdfOf({ objects: [literal('Onetwo')] });
+    const bytes = chromiumPdf({ objects: [literal('Onetwo')] });
     expect(spaceBookmarks(bytes, [])).toBe(bytes);
     expect(spaceBookmarks(bytes, ['Onetwo', 'other'])).toBe(bytes);
     const other = Buffer.concat([bytes, Buffer.from('more')]);
@@ -109,7 +88,7 @@ describe('spaceBookmarks', () => {
 });
 
 describe('isBlankPdf', () => {
-  const isBlank = (...contents: readonly string[]) => isBlankPdf(pdfOf({ contents }), false);
+  const isBlank = (...contents: readonly string[]) => isBlankPdf(chromiumPdf({ contents }), false);
   const lines = (...all: readonly string[]) => all.join('\n');
   const background = (color = '1 0 0', size = '600 800') => lines('q', `${color} rg`, `0 0 ${size} re`, 'f', 'Q');
 
@@ -170,12 +149,12 @@ describe('isBlankPdf', () => {
   test('reads streams that are deflated, and is false for those that it cannot read', () => {
     const deflated = (content: string) => deflateSync(Buffer.from(content));
     const entries = '/Filter /FlateDecode ';
-    expect(isBlankPdf(pdfOf({ contents: [deflated(background())], entries }), false)).toBe(true);
-    expect(isBlankPdf(pdfOf({ contents: [deflated('(a) Tj')], entries }), false)).toBe(false);
-    expect(isBlankPdf(pdfOf({ contents: [''], entries }), false)).toBe(false);
-    const spaces = (count: number) => pdfOf({ contents: [deflated(' '.repeat(count))], entries });
+    expect(isBlankPdf(chromiumPdf({ contents: [deflated(background())], entries }), false)).toBe(true);
+    expect(isBlankPdf(chromiumPdf({ contents: [deflated('(a) Tj')], entries }), false)).toBe(false);
+    expect(isBlankPdf(chromiumPdf({ contents: [''], entries }), false)).toBe(false);
+    const spaces = (count: number) => chromiumPdf({ contents: [deflated(' '.repeat(count))], entries });
     expect([isBlankPdf(spaces(1024 ** 2), false), isBlankPdf(spaces(1024 ** 2 + 1), false)]).toEqual([true, false]);
-    const text = pdfOf({}).toString('latin1');
+    const text = chromiumPdf({}).toString('latin1');
     for (const [from, to] of [
       ['/Length 0', '/Length 5 0 R'],
       ['/Length 0', '/Long 0'],
@@ -188,7 +167,8 @@ describe('isBlankPdf', () => {
 
   test('ignores headers and footers', () => {
     const template = lines('q', '0 0 600 800 re', 'W n', '(a) Tj', 'q', 'Q', 'Q');
-    const blank = (content: string, hasTemplates = true) => isBlankPdf(pdfOf({ contents: [content] }), hasTemplates);
+    const blank = (content: string, hasTemplates = true) =>
+      isBlankPdf(chromiumPdf({ contents: [content] }), hasTemplates);
     expect(blank(lines('q', 'Q', template))).toBe(true);
     expect(blank(lines('q', 'Q', template.replace('W n', 'W* n')))).toBe(true);
     expect(blank(lines('q', 'Q', template), false)).toBe(false);
