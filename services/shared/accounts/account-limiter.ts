@@ -56,12 +56,6 @@ interface Decision {
   readonly isNear: boolean;
 }
 
-/** A new reservation, either named in the value or only counted there. */
-interface NewReservation {
-  readonly request: AdmissionRequest;
-  readonly isNamed: boolean;
-}
-
 const maxAttempts = 100;
 
 /** Maximum age of a cached rough usage; `isNearUsageLimit` leaves room for what may be charged meanwhile. */
@@ -108,8 +102,8 @@ export class AccountLimiter {
   #writing: NodeJS.Timeout | undefined;
   #usedAt = performance.now();
   #writes = 0;
-  /** Reservations of writes without an answer; they exist if the write took place. */
-  #unconfirmed: { readonly write: number; readonly admitted: readonly NewReservation[] }[] = [];
+  /** Counted reservations of writes without an answer; they exist if the write took place. */
+  #unconfirmed: { readonly write: number; readonly counted: readonly AdmissionRequest[] }[] = [];
 
   constructor(account: string, deps: AccountLimiterDeps) {
     this.#account = account;
@@ -142,7 +136,7 @@ export class AccountLimiter {
     this.#own.lapse(this.#deps.now());
     const isQuiet = this.#own.isEmpty && this.#own.isWritten && !this.#isServed;
     if (isQuiet && performance.now() - this.#usedAt > renewIntervalMs) return false;
-    if (!this.#own.isWritten || hasReservations(this.#own.counted)) this.write().catch(() => undefined);
+    if (!this.#own.isWritten || hasReservations(this.#own.sums)) this.write().catch(() => undefined);
     return true;
   }
 
@@ -208,28 +202,25 @@ export class AccountLimiter {
     own.lapse(this.#deps.now());
     for (const id of released) own.release(id);
 
-    const current = this.#withOwn(release(before, [...own.released, ...released]), own.counted, now);
+    const current = this.#withOwn(release(before, released), own.sums, now);
     const decision = await this.#decide(current, admits);
     // A caller that aborted its admission also releases the reservation that it may still get.
     const wanted = admits.map(({ request }) => request).filter(({ id }) => !released.has(id));
-    const admitted = newReservations(wanted, before, decision);
-
-    const counted = admitted.filter(({ isNamed }) => !isNamed).map(({ request }) => request);
-    const sums = counted.reduce((sum, request) => withReservation(sum, request), own.counted);
+    const counted = unnamed(wanted, before, decision);
+    const sums = counted.reduce((sum, request) => withReservation(sum, request), own.sums);
     const { version } = own;
-    const ended = [...own.released, ...released];
-    const named = release(decision.state, [...ended, ...counted.map(({ id }) => id)]);
+    const named = release(decision.state, [...released, ...counted.map(({ id }) => id)]);
     const state = this.#withOwn(named, sums, now);
-    if (this.#differs(before, state, now)) await this.#put(found, state, admitted);
-    own.written(version, ended);
-    for (const { request, isNamed } of admitted) own.add(request, isNamed);
+    if (this.#differs(before, state, now)) await this.#put(found, state, counted);
+    own.written(version);
+    for (const request of counted) own.add(request);
     return decision.verdicts;
   }
 
   async #put(
     found: Entry<AdmissionState> | null,
     state: AdmissionState,
-    admitted: readonly NewReservation[],
+    counted: readonly AdmissionRequest[],
   ): Promise<void> {
     const { live } = this.#deps;
     const key = limitKey(this.#account);
@@ -245,7 +236,7 @@ export class AccountLimiter {
       this.#unconfirmed = [];
     } catch (error) {
       if (!isWriteConflict(error)) {
-        this.#unconfirmed.push({ write: this.#writes, admitted });
+        this.#unconfirmed.push({ write: this.#writes, counted });
         this.#own.doubt();
       }
       throw error;
@@ -257,7 +248,7 @@ export class AccountLimiter {
     const written = state.fronts[this.#deps.front]?.[4];
     const landed = this.#unconfirmed.find(({ write }) => write === written);
     if (landed === undefined) return;
-    for (const { request, isNamed } of landed.admitted) this.#own.add(request, isNamed);
+    for (const request of landed.counted) this.#own.add(request);
     this.#unconfirmed = this.#unconfirmed.filter(({ write }) => write > landed.write);
   }
 
@@ -273,10 +264,10 @@ export class AccountLimiter {
   }
 
   /** Returns the state with the current reservations of this process. */
-  #withOwn(state: AdmissionState, counted: Reserved, now: number): AdmissionState {
+  #withOwn(state: AdmissionState, sums: Reserved, now: number): AdmissionState {
     const fronts = { ...state.fronts };
-    if (hasReservations(counted)) {
-      const { interactive, background, tokens, queuedBytes } = counted;
+    if (hasReservations(sums)) {
+      const { interactive, background, tokens, queuedBytes } = sums;
       const expires = now + leaseTtlMs;
       fronts[this.#deps.front] = [interactive, background, tokens, expires, ++this.#writes, queuedBytes];
     } else delete fronts[this.#deps.front];
@@ -336,14 +327,17 @@ const isRefused = ({ verdicts }: Pick<Decision, 'verdicts'>, reasons: readonly A
 
 const hasReservations = ({ interactive, background }: Reserved) => interactive + background > 0;
 
-/** Returns the reservations that a decision adds to a state: named near a limit, as long as names are free. */
-function newReservations(
+/**
+ * Returns the requests whose reservations a decision adds to a state, but whose names do not stay there: names are used near
+ * a limit, as long as some are free.
+ */
+function unnamed(
   requests: readonly AdmissionRequest[],
   before: AdmissionState,
   { state, isNear }: Decision,
-): readonly NewReservation[] {
+): readonly AdmissionRequest[] {
   const isNew = ({ id }: AdmissionRequest) => id in state.holds && !(id in before.holds);
-  const fresh = [...new Map(requests.filter(isNew).map((request) => [request.id, request])).values()];
-  const room = isNear ? maxNamed - (Object.keys(state.holds).length - fresh.length) : 0;
-  return fresh.map((request, index) => ({ request, isNamed: index < room }));
+  const added = [...new Map(requests.filter(isNew).map((request) => [request.id, request])).values()];
+  const free = isNear ? maxNamed - (Object.keys(state.holds).length - added.length) : 0;
+  return added.slice(Math.max(0, free));
 }

@@ -1,12 +1,9 @@
 import { type AdmissionRequest, nothingReserved, type Reserved, withReservation } from './limits.ts';
 
-type Reservation = Omit<AdmissionRequest, 'id' | 'unrated'> & { readonly isNamed: boolean };
-
-/** The reservations of this process for one account: the details of what the account's value only counts. */
+/** The reservations of this process for one account that the account's value only counts. */
 export class OwnReservations {
-  readonly #byId = new Map<string, Reservation>();
-  readonly #released = new Set<string>();
-  #counted = nothingReserved;
+  readonly #byId = new Map<string, AdmissionRequest>();
+  #sums = nothingReserved;
   /** Earliest expiry of a reservation, Unix milliseconds. */
   #lapsesAt = Infinity;
   #version = 0;
@@ -30,23 +27,16 @@ export class OwnReservations {
     return this.#version;
   }
 
-  /** Sums of the reservations that the value does not name. */
-  get counted(): Reserved {
-    return this.#counted;
-  }
-
-  /** Released names that the stored value may still contain. */
-  get released(): ReadonlySet<string> {
-    return this.#released;
+  get sums(): Reserved {
+    return this.#sums;
   }
 
   /** Adds a reservation that the value already contains. */
-  add({ id, tokens, priority, until, adds }: AdmissionRequest, isNamed: boolean): void {
-    if (this.#byId.has(id)) return;
-    const reservation = { tokens, priority, until, adds, isNamed };
-    this.#byId.set(id, reservation);
-    this.#lapsesAt = Math.min(this.#lapsesAt, until);
-    if (!isNamed) this.#counted = withReservation(this.#counted, reservation);
+  add(request: AdmissionRequest): void {
+    if (this.#byId.has(request.id)) return;
+    this.#byId.set(request.id, request);
+    this.#lapsesAt = Math.min(this.#lapsesAt, request.until);
+    this.#sums = withReservation(this.#sums, request);
   }
 
   /** Returns false if there is no such reservation here. */
@@ -54,8 +44,7 @@ export class OwnReservations {
     const reservation = this.#byId.get(id);
     if (reservation === undefined) return false;
     this.#byId.delete(id);
-    if (reservation.isNamed) this.#released.add(id);
-    else this.#counted = withReservation(this.#counted, reservation, -1);
+    this.#sums = withReservation(this.#sums, reservation, -1);
     this.#version++;
     this.#isWritten = false;
     return true;
@@ -71,9 +60,8 @@ export class OwnReservations {
     }
   }
 
-  /** Marks the state of `version` as written, without the released names. */
-  written(version: number, released: Iterable<string>): void {
-    for (const id of released) this.#released.delete(id);
+  /** Marks the state of `version` as written. */
+  written(version: number): void {
     this.#isWritten = this.#version === version;
   }
 
