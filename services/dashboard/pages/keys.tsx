@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client, exchangeSecret } from '../shell/session.ts';
-import { type Column, DataTable } from '../widgets/data-table.tsx';
+import { type Column, DataTable, RowButton } from '../widgets/data-table.tsx';
 import { Badge } from '../widgets/figures.tsx';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { FormDialog, GraceField, graceSecondsOf } from '../widgets/form-dialog.tsx';
@@ -11,7 +11,7 @@ import { SecretDialog } from '../widgets/secret-dialog.tsx';
 import { Empty, Loaded } from '../widgets/states.tsx';
 import { Ago, Time } from '../widgets/time.tsx';
 import { toast } from '../widgets/toast.tsx';
-import { KeyFields, keyBodyOf } from './keys/key-fields.tsx';
+import { CascadeField, KeyFields, keyBodyOf } from './keys/key-fields.tsx';
 
 type Step =
   | { readonly kind: 'create' }
@@ -112,29 +112,6 @@ function End({ status, expiresAt, revokedAt }: ApiKey) {
   return expiresAt === null ? <>never</> : <Time at={expiresAt} />;
 }
 
-function RowButton({
-  title,
-  row,
-  isDangerous = false,
-  onClick,
-}: {
-  readonly title: string;
-  readonly row: string;
-  readonly isDangerous?: boolean;
-  readonly onClick: () => void;
-}) {
-  return (
-    <button
-      type="button"
-      class={isDangerous ? 'button is-small is-danger' : 'button is-small'}
-      aria-label={`${title}: ${row}`}
-      onClick={onClick}
-    >
-      {title}
-    </button>
-  );
-}
-
 function StepDialog({
   step,
   onStep,
@@ -212,10 +189,7 @@ function StepDialog({
             “<UntrustedText text={step.key.name} max={80} />” and its signed links stop working within a second. This
             cannot be undone. If you are signed in with this key, you are signed out.
           </p>
-          <label class="check">
-            <input type="checkbox" name="cascade" />
-            <span>Also revoke the keys that were created with it</span>
-          </label>
+          <CascadeField />
         </FormDialog>
       );
     case 'made':

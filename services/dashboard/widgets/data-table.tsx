@@ -123,6 +123,30 @@ export function DataTable<Row>({
   );
 }
 
+/** A button for one row of a table. Its accessible name contains the name of the row. */
+export function RowButton({
+  title,
+  row,
+  isDangerous = false,
+  onClick,
+}: {
+  readonly title: string;
+  readonly row: string;
+  readonly isDangerous?: boolean;
+  readonly onClick: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      class={isDangerous ? 'button is-small is-danger' : 'button is-small'}
+      aria-label={`${title}: ${row}`}
+      onClick={onClick}
+    >
+      {title}
+    </button>
+  );
+}
+
 function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

@@ -50,3 +50,13 @@ export function keyBodyOf(data: FormData): CreateKey {
     ...(expires === '' ? {} : { expiresAt: `${expires}T23:59:59Z` }),
   };
 }
+
+/** Field `cascade` of a form that revokes a key. */
+export function CascadeField() {
+  return (
+    <label class="check">
+      <input type="checkbox" name="cascade" />
+      <span>Also revoke the keys that were created with it</span>
+    </label>
+  );
+}

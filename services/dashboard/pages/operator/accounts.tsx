@@ -4,7 +4,7 @@ import { formatBytes, formatNumber } from '../../shell/format.ts';
 import { useQuery } from '../../shell/query.ts';
 import { client } from '../../shell/session.ts';
 import { Card } from '../../widgets/card.tsx';
-import { type Column, DataTable } from '../../widgets/data-table.tsx';
+import { type Column, DataTable, RowButton } from '../../widgets/data-table.tsx';
 import { confirm } from '../../widgets/dialog.tsx';
 import { Badge } from '../../widgets/figures.tsx';
 import { UntrustedText } from '../../widgets/untrusted-text.tsx';
@@ -15,7 +15,7 @@ import { Loaded } from '../../widgets/states.tsx';
 import { Ago } from '../../widgets/time.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import { errorInWords } from '../../shell/errors.ts';
-import { KeyFields, keyBodyOf } from '../keys/key-fields.tsx';
+import { CascadeField, KeyFields, keyBodyOf } from '../keys/key-fields.tsx';
 
 type Step =
   | { readonly kind: 'create' | 'revoke' }
@@ -131,30 +131,14 @@ const columns = (onStep: (step: Step) => void, onChanged: () => void): readonly 
     title: 'Actions',
     render: (account) => (
       <span class="row-actions">
-        <button
-          type="button"
-          class="button is-small"
-          aria-label={`Change: ${account.name}`}
-          onClick={() => onStep({ kind: 'change', account })}
-        >
-          Change
-        </button>
-        <button
-          type="button"
-          class="button is-small"
-          aria-label={`Create key: ${account.name}`}
-          onClick={() => onStep({ kind: 'key', account })}
-        >
-          Create key
-        </button>
-        <button
-          type="button"
-          class={account.suspended ? 'button is-small' : 'button is-small is-danger'}
-          aria-label={`${account.suspended ? 'Resume' : 'Suspend'}: ${account.name}`}
+        <RowButton title="Change" row={account.name} onClick={() => onStep({ kind: 'change', account })} />
+        <RowButton title="Create key" row={account.name} onClick={() => onStep({ kind: 'key', account })} />
+        <RowButton
+          title={account.suspended ? 'Resume' : 'Suspend'}
+          row={account.name}
+          isDangerous={!account.suspended}
           onClick={() => void changeSuspension(account).then(onChanged)}
-        >
-          {account.suspended ? 'Resume' : 'Suspend'}
-        </button>
+        />
       </span>
     ),
   },
@@ -335,10 +319,7 @@ function StepDialog({
             maxLength={64}
             autofocus
           />
-          <label class="check">
-            <input type="checkbox" name="cascade" />
-            <span>Also revoke the keys that were created with it</span>
-          </label>
+          <CascadeField />
         </FormDialog>
       );
   }
