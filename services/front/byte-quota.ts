@@ -10,6 +10,8 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { entryLimit } from './entry-limit.ts';
+import { ReadCache } from './read-cache.ts';
 
 /** Interval of reads of the store's maximum size, which only operators change. */
 const sizeIntervalMs = 60_000;
@@ -99,9 +101,8 @@ export type ByteReservation =
 /** Checks whether an account has room for the file of a rendered capture. */
 export class ByteQuota {
   readonly #deps: ByteQuotaDeps;
-  readonly #known = new LRUCache<string, KnownBytes>({ max: maxAccounts });
-  /** Reads in progress. */
-  readonly #readings = new Map<string, Promise<KnownBytes>>();
+  readonly #known = new LRUCache<string, KnownBytes>(entryLimit(maxAccounts));
+  readonly #readings = new ReadCache<KnownBytes>();
   /** Active reservations of this front, by account and capture, because a result may be settled twice concurrently. */
   readonly #reserved = new Map<string, Map<string, StoredBytes>>();
 
@@ -170,11 +171,7 @@ export class ByteQuota {
 
   /** Joins a read in progress, or starts one. */
   #read(id: string): Promise<KnownBytes> {
-    const pending = this.#readings.get(id);
-    if (pending !== undefined) return pending;
-    const reading = this.#readNow(id).finally(() => this.#readings.delete(id));
-    this.#readings.set(id, reading);
-    return reading;
+    return this.#readings.get(id, () => this.#readNow(id));
   }
 
   async #readNow(id: string): Promise<KnownBytes> {

@@ -4,11 +4,11 @@ import { LRUCache } from 'lru-cache';
 import { entryLimit } from './entry-limit.ts';
 
 interface ReadCacheOptions<T> {
-  /** Maximum age of a value, from the start of its read. */
-  readonly maxAgeMs: number;
+  /** Maximum age of a value, from the start of its read. If undefined, only concurrent callers share a read. */
+  readonly maxAgeMs?: number;
   /** Maximum number of values; the least recently used one is evicted. */
   readonly maxEntries?: number;
-  /** Whether to cache a value; by default all values but null. */
+  /** Whether to cache a value; by default all values but null, if there is a maximum age. */
   readonly isKept?: (value: T) => boolean;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
@@ -22,10 +22,10 @@ export class ReadCache<T> {
   readonly #readings: LRUCache<string, Promise<T>>;
   readonly #isKept: (value: T) => boolean;
 
-  constructor({ maxAgeMs, maxEntries = 10_000, isKept, now = () => performance.now() }: ReadCacheOptions<T>) {
-    this.#isKept = isKept ?? ((value) => value !== null);
+  constructor({ maxAgeMs, maxEntries = 10_000, isKept, now = () => performance.now() }: ReadCacheOptions<T> = {}) {
+    this.#isKept = isKept ?? ((value) => maxAgeMs !== undefined && value !== null);
     // Resolution 0, so that the cache does not reuse the time of the last call.
-    this.#readings = new LRUCache({ ...entryLimit(maxEntries), ttl: maxAgeMs, ttlResolution: 0, perf: { now } });
+    this.#readings = new LRUCache({ ...entryLimit(maxEntries), ttl: maxAgeMs ?? 0, ttlResolution: 0, perf: { now } });
   }
 
   /** Returns the cached value, or the result of `read`. Throws the errors of `read`. */

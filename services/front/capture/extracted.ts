@@ -5,6 +5,7 @@ import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
+import { ReadCache } from '../read-cache.ts';
 import type { CaptureAnswer } from './answer.ts';
 import { findState, type ReadStateDeps } from './capture-state.ts';
 
@@ -20,8 +21,8 @@ const readTimeoutMs = 10_000;
 /** Maximum number of concurrent reads, because parts are up to 10 MiB as JSON and reading them is free for clients. */
 const maxReads = 4;
 
-/** Reads in progress by file name. Concurrent requests for the same file share a read. */
-const reads = new Map<string, Promise<Extracted>>();
+/** Concurrent requests for the same file share a read. */
+const reads = new ReadCache<Extracted>();
 const semaphore = new Semaphore(maxReads);
 
 /**
@@ -36,20 +37,12 @@ export async function extractedOf(
   if (options.extract === undefined || outcome === undefined) return {};
   if (statusOf(record, now()) !== 'completed' || outcome.extracted === undefined) return { extracted: null };
   try {
-    return { extracted: await readOnce(fileName, { store, now }) };
+    const read = () => readExtracted(store, fileName, { deadline: now() + readTimeoutMs });
+    return { extracted: await reads.get(fileName, () => semaphore.run(read)) };
   } catch (error) {
     log.warn({ err: error, uuid }, 'extracted parts of a page could not be read');
     return { extracted: null };
   }
-}
-
-function readOnce(fileName: string, { store, now }: Pick<ExtractedDeps, 'store' | 'now'>): Promise<Extracted> {
-  const running = reads.get(fileName);
-  if (running !== undefined) return running;
-  const read = () => readExtracted(store, fileName, { deadline: now() + readTimeoutMs });
-  const reading = semaphore.run(read).finally(() => reads.delete(fileName));
-  reads.set(fileName, reading);
-  return reading;
 }
 
 /** Adds the extracted parts to an answer. They are not kept with an Idempotency-Key, because they are large and already stored. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { WatchedReadCache } from '../../../services/front/read-cache.ts';
+import { ReadCache, WatchedReadCache } from '../../../services/front/read-cache.ts';
 
 let notifyWrite: (subject: string) => void;
 let connection: { up: boolean; id: number };
@@ -97,4 +97,13 @@ test('a listener is called for writes to its subject until it unsubscribes', () 
   leave();
   notifyWrite('a');
   expect(heard).toEqual(['first', 'second', 'second']);
+});
+
+test('without a maximum age, only concurrent callers share a read', async () => {
+  const cache = new ReadCache<number>();
+  const read = async () => ++reads;
+  expect(await Promise.all([cache.get('a', read), cache.get('a', read), cache.get('b', read)])).toEqual([1, 1, 2]);
+  expect(await cache.get('a', read)).toBe(3);
+  await expect(cache.get('a', () => Promise.reject(new Error('unavailable')))).rejects.toThrow('unavailable');
+  expect(await cache.get('a', read)).toBe(4);
 });
