@@ -2,6 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { NatsSession } from '../nats/connect.ts';
 import { watchKeys } from '../nats/watch.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { ThrottledLogger } from '../runtime/throttled-logger.ts';
 import type { Region } from '../runtime/regions.ts';
 import { heartbeatFreshMs, maxHeartbeatBytes } from './heartbeat.ts';
 import { parseHeartbeat, type RendererHeartbeat } from './parse-heartbeat.ts';
@@ -243,10 +244,7 @@ export class Fleet {
 
 const isServing = ({ browser, draining }: RendererHeartbeat) => browser === 'up' && !draining;
 
-/** A compromised renderer may send thousands of invalid heartbeats a second; one per interval is logged. */
-const logIntervalMs = 10_000;
-
-/** Counts invalid heartbeats, and logs at most one per interval. */
+/** Counts invalid heartbeats, and logs some of them. */
 export function createHeartbeatFaults(registry: Registry, log: Logger): (fault: HeartbeatFault, key: string) => void {
   const counter = new Counter({
     name: 'webcapture_heartbeat_faults_total',
@@ -255,11 +253,9 @@ export function createHeartbeatFaults(registry: Registry, log: Logger): (fault: 
     registers: [registry],
   });
   for (const reason of faults) counter.inc({ reason }, 0);
-  let loggedAt = -Infinity;
+  const rarely = new ThrottledLogger(log);
   return (reason, key) => {
     counter.inc({ reason });
-    if (performance.now() - loggedAt < logIntervalMs) return;
-    loggedAt = performance.now();
-    log.warn({ reason, key: key.slice(0, 300) }, 'invalid heartbeat of a renderer');
+    rarely.warn({ reason, key: key.slice(0, 300) }, 'invalid heartbeat of a renderer');
   };
 }

@@ -14,14 +14,15 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { ThrottledLogger } from '../runtime/throttled-logger.ts';
 import type { TracingConfig } from './config.ts';
 import type { TracedProcess } from './start.ts';
 
 /** Maximum delay of the end of a process by its last spans. */
 const flushTimeoutMs = 5000;
 
-/** A collector that is unavailable fails every few seconds. */
-const minLogIntervalMs = 60_000;
+/** An unavailable collector fails every few seconds. */
+const logIntervalMs = 60_000;
 
 /** Registers the SDK as the implementation of the API. Returns the function that exports the last spans and stops it. */
 export function startSdk(config: TracingConfig, process: TracedProcess, log: Logger): () => Promise<void> {
@@ -71,15 +72,12 @@ function rootSamplerOf(name: string, ratio: number): Sampler {
 
 /** Logs problems of the SDK and of the export at most once a minute. */
 function reportProblems(log: Logger): void {
-  let loggedAt = -Infinity;
-  const warn = (problem: unknown) => {
-    if (performance.now() - loggedAt < minLogIntervalMs) return;
-    loggedAt = performance.now();
-    log.warn(
+  const rarely = new ThrottledLogger(log, logIntervalMs);
+  const warn = (problem: unknown) =>
+    rarely.warn(
       problem instanceof Error ? { err: problem } : { problem: String(problem) },
       'exporting spans failed; retrying',
     );
-  };
   setGlobalErrorHandler(warn);
   const ignore = () => undefined;
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, { logLevel: DiagLogLevel.WARN });
