@@ -78,7 +78,7 @@ test('a front killed during many background requests: all accepted captures comp
   const { api, fronts, urls } = fleet();
   const accepted: Answer[] = [];
   const answers = Array.from({ length: 40 }, () =>
-    api.capture({ url: site().url('/colour'), viewport, background: true }, { base: first(urls, 1) }).then(
+    api.capture({ url: site().url('/color'), viewport, background: true }, { base: first(urls, 1) }).then(
       (answer) => answer.status === 200 && accepted.push(answer),
       () => 'connection lost',
     ),

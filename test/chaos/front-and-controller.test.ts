@@ -55,7 +55,7 @@ describe('a front', () => {
     expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
     await expectBalance(fleet());
     await first(fronts, 1).start();
-    const again = await api.captured({ url: site().url('/colour') }, { base: first(urls, 1) });
+    const again = await api.captured({ url: site().url('/color') }, { base: first(urls, 1) });
     expect(again.status).toBe('completed');
   });
 
@@ -70,7 +70,7 @@ describe('a front', () => {
     // Captures that arrive before it has stopped listening still complete.
     const late: number[] = [];
     await until('it to refuse connections', async () => {
-      const answer = await api.capture({ url: site().url('/colour') }, { base }).catch(() => null);
+      const answer = await api.capture({ url: site().url('/color') }, { base }).catch(() => null);
       if (answer !== null) late.push(answer.status);
       return answer === null;
     });
@@ -88,7 +88,7 @@ describe('the controller', () => {
     const { api, usageCheck, controller, operational, url } = fleet();
     await operational();
     const intervalMs = 45_000;
-    const cached = { url: site().url('/colour'), cdnTtl: 61, responseCache: { enabled: true } };
+    const cached = { url: site().url('/color'), cdnTtl: 61, responseCache: { enabled: true } };
     const short = await api.captured(cached);
     const persistence = { enabled: true, refreshInterval: intervalMs / 1000 };
     const lasting = await api.captured({ url: site().url('/quadrants'), persistence });
@@ -105,7 +105,7 @@ describe('the controller', () => {
     await controller.kill('SIGKILL');
     const killedAt = performance.now();
     for (let round = 0; round < 3; round++) {
-      const { picture } = await api.picture({ url: site().url('/colour') });
+      const { picture } = await api.picture({ url: site().url('/color') });
       expect(picture.share('#00ff00')).toBe(1);
     }
     // A status report is valid for 30 s.

@@ -27,7 +27,7 @@ async function startService(folder: string, dataDir: string) {
     script,
     `import { run } from ${JSON.stringify(new URL('../../deploy/local/run.ts', import.meta.url).href)};
      process.exit(await run({
-       env: process.env, root: ${JSON.stringify(root)}, colours: false,
+       env: process.env, root: ${JSON.stringify(root)}, colors: false,
        setUp: () => Promise.resolve(${JSON.stringify(inject('tools'))}),
        print: (text) => process.stdout.write(text + '\\n'),
      }));`,

@@ -19,7 +19,7 @@ async function recovered(): Promise<string> {
   const { body } = await until(
     'a capture to be accepted again',
     async () => {
-      const answer = await fleet().api.capture({ url: site().url('/colour') });
+      const answer = await fleet().api.capture({ url: site().url('/color') });
       return answer.status === 200 && answer;
     },
     { intervalMs: 200 },
@@ -91,13 +91,13 @@ test('NATS killed: captures fail with an error that asks to retry, the status sh
   const { api, nats, operational, url } = fleet();
   await operational();
   await nats.kill('SIGKILL');
-  const refusal = await api.refused({ url: site().url('/colour') });
+  const refusal = await api.refused({ url: site().url('/color') });
   expect(refusal.status).toBe(500);
   expect(refusal.message).toMatch(/again|retry|later/i);
   // The key and the limits are each looked up with a timeout of 3 s.
   expect(refusal.ms).toBeLessThan(8000);
   // A request that does not need NATS gets its usual response.
-  const invalid = await api.refused({ url: site().url('/colour'), quality: 0 });
+  const invalid = await api.refused({ url: site().url('/color'), quality: 0 });
   expect(invalid.status).toBe(400);
   const status = await queueReported();
   expect(status.status).toBe('major_outage');

@@ -166,7 +166,7 @@ describe('one renderer', () => {
       return now.length === slots + 1 && !now.includes(own) && now;
     });
     await fleet().serving('us-east', 1);
-    await api.captured({ url: site().url('/colour') }, { key });
+    await api.captured({ url: site().url('/color') }, { key });
     await until('the browser of the account to end', async () => {
       const now = await browsersOf(pid);
       return now.length === slots + 1 && !next.every((one) => now.includes(one));
@@ -187,7 +187,7 @@ describe('one renderer', () => {
     const refusal = await capturing;
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_FAILED' });
     // The capture is not delivered again.
-    const { picture } = await api.picture({ url: site().url('/colour') });
+    const { picture } = await api.picture({ url: site().url('/color') });
     expect(picture.share('#00ff00')).toBe(1);
     expect(page.seen('/held')).toHaveLength(3);
     expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);

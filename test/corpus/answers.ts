@@ -49,24 +49,24 @@ export function held(): Readonly<Record<'/held' | '/release', Handler>> {
 export const hold = '<img hidden src="/held">';
 
 /**
- * A background of one colour, with a mark in its corner. The engine retakes a picture of a single colour a second later, in case
+ * A background of one color, with a mark in its corner. The engine retakes a picture of a single color a second later, in case
  * the page is still empty.
  */
-export const marked = (colour: string): string => `${colour} linear-gradient(#000000, #000000) no-repeat 0 0 / 8px 8px`;
+export const marked = (color: string): string => `${color} linear-gradient(#000000, #000000) no-repeat 0 0 / 8px 8px`;
 
-/** A picture of one colour, 100 × 100 px, as SVG. */
-export function svg(colour: string, size = 100): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"><rect width="${size}" height="${size}" fill="${colour}"/></svg>`;
+/** A picture of one color, 100 × 100 px, as SVG. */
+export function svg(color: string, size = 100): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"><rect width="${size}" height="${size}" fill="${color}"/></svg>`;
 }
 
 /** {@link svg} as a response. */
-export function svgAnswer(colour: string, afterMs = 0, size = 100): Handler {
-  return answer('image/svg+xml', svg(colour, size), { afterMs });
+export function svgAnswer(color: string, afterMs = 0, size = 100): Handler {
+  return answer('image/svg+xml', svg(color, size), { afterMs });
 }
 
-/** A PNG of one colour; it arrives after this number of milliseconds. */
-export async function pngOf(colour: string, { width = 20, height = 20, lateMs = 0 } = {}): Promise<Handler> {
-  const image = sharp({ create: { width, height, channels: 3, background: colour } });
+/** A PNG of one color; it arrives after this number of milliseconds. */
+export async function pngOf(color: string, { width = 20, height = 20, lateMs = 0 } = {}): Promise<Handler> {
+  const image = sharp({ create: { width, height, channels: 3, background: color } });
   return answer('image/png', await image.png().toBuffer(), { afterMs: lateMs });
 }
 

@@ -208,7 +208,7 @@ describe('with antiBot, the capture does not wait for a user', () => {
   });
 });
 
-test('with antiBot, all other behaviour is unchanged', async () => {
+test('with antiBot, all other behavior is unchanged', async () => {
   const site = await TestSite.start({ '/': html('<div style="height:9000px;background:#0a0"></div>') });
   try {
     const viewport = { width: 160 };

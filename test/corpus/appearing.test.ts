@@ -4,21 +4,21 @@ import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { whole } from './whole.ts';
 
-const colour = '#00aa00';
+const color = '#00aa00';
 const count = 8;
 
 /** Boxes of 150 px, all of which must be visible in the end. */
 const boxes = (attributes = '', length = count) =>
   Array.from(
     { length },
-    () => `<div class="box" style="height:150px;background:${marked(colour)}" ${attributes}></div>`,
+    () => `<div class="box" style="height:150px;background:${marked(color)}" ${attributes}></div>`,
   ).join('');
 
 const allThere: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(320, count * 150);
   seen.expectColumn(
     160,
-    Array.from({ length: count }, (_, id) => [id * 150 + 75, colour] as const),
+    Array.from({ length: count }, (_, id) => [id * 150 + 75, color] as const),
   );
 };
 
@@ -71,7 +71,7 @@ const pages: readonly HardPage[] = [
       seen.expectSize(320, 1100);
       seen.expectColumn(
         160,
-        Array.from({ length: 6 }, (_, id) => [200 + id * 150 + 75, colour] as const),
+        Array.from({ length: 6 }, (_, id) => [200 + id * 150 + 75, color] as const),
       );
     },
   },
@@ -123,8 +123,8 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectSize(320, count * 150 + 1);
       seen.expectColumn(160, [
-        [75, colour],
-        [count * 150 - 75, colour],
+        [75, color],
+        [count * 150 - 75, color],
       ]);
     },
   },
@@ -152,7 +152,7 @@ const pages: readonly HardPage[] = [
     isLong: true,
     site: {
       '/': html(
-        `<div style="height:800px"></div><div class="box" style="height:100px;width:0;background:${colour}"></div>` +
+        `<div style="height:800px"></div><div class="box" style="height:100px;width:0;background:${color}"></div>` +
           whenSeen(`if (!isIntersecting || target.started) return;
             target.started = performance.now();
             const timer = setInterval(() => {
@@ -165,7 +165,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, 900);
-      seen.expectColour(310, 850, colour);
+      seen.expectColor(310, 850, color);
     },
   },
   {
@@ -194,7 +194,7 @@ const pages: readonly HardPage[] = [
       seen.expectSize(320, 600 + count * 150);
       seen.expectColumn(
         160,
-        Array.from({ length: count }, (_, id) => [300 + id * 150 + 75, colour] as const),
+        Array.from({ length: count }, (_, id) => [300 + id * 150 + 75, color] as const),
       );
     },
   },
@@ -215,10 +215,10 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [
-        [475, colour],
-        [625, colour],
-        [775, colour],
-        [925, colour],
+        [475, color],
+        [625, color],
+        [775, color],
+        [925, color],
       ]);
     },
   },
@@ -229,7 +229,7 @@ const pages: readonly HardPage[] = [
         `<div style="height:300px"></div><main style="height:720px"><section style="height:240px;width:100%;background:#ff0000"><p style="height:200px;margin:0">pinned</p></section></main>${boxes()}
          <script>const [pin, text] = [document.querySelector('section'), document.querySelector('p')];
            const show = () => { const way = scrollY - 300; pin.style.position = way > 0 && way < 480 ? 'fixed' : 'relative'; pin.style.top = '0px';
-             pin.style.transform = way >= 480 ? 'translateY(480px)' : 'none'; text.style.backgroundColor = way > 120 && way < 360 ? '${colour}' : '#0000ff'; };
+             pin.style.transform = way >= 480 ? 'translateY(480px)' : 'none'; text.style.backgroundColor = way > 120 && way < 360 ? '${color}' : '#0000ff'; };
            addEventListener('scroll', show); show();</script>`,
       ),
     },
@@ -238,12 +238,12 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectSize(320, 1020 + count * 150);
       seen.expectColumn(160, [
-        [310, colour],
-        [490, colour],
+        [310, color],
+        [490, color],
         [530, '#ff0000'],
         [545, '#ffffff'],
         [1015, '#ffffff'],
-        [1025, colour],
+        [1025, color],
       ]);
     },
   },
@@ -251,7 +251,7 @@ const pages: readonly HardPage[] = [
     name: 'fixed pictures that a script moves behind openings in the page are in their openings',
     site: {
       '/': html(
-        `<style>.window { position: relative; height: 150px; margin: 0 0 250px } .window div { position: absolute; inset: 0; clip-path: inset(0) } .window img { position: fixed; top: 0; left: 0; width: 100%; height: 200px; background: ${colour}; border-bottom: 60px solid #ff0000; box-sizing: border-box }</style>
+        `<style>.window { position: relative; height: 150px; margin: 0 0 250px } .window div { position: absolute; inset: 0; clip-path: inset(0) } .window img { position: fixed; top: 0; left: 0; width: 100%; height: 200px; background: ${color}; border-bottom: 60px solid #ff0000; box-sizing: border-box }</style>
          <h1 style="height:300px;margin:0">Title</h1>${'<div class="window"><div><img alt=""></div></div>'.repeat(3)}
          <script>const move = () => document.querySelectorAll('.window').forEach((one) => { const { top, bottom } = one.getBoundingClientRect();
              if (bottom < 0 || top > 240) return; one.querySelector('img').style.transform = 'translateY(' + (top * .9 - 5) + 'px)'; });
@@ -265,8 +265,8 @@ const pages: readonly HardPage[] = [
       for (const top of [300, 700, 1100]) {
         seen.expectColumn(160, [
           [top - 5, '#ffffff'],
-          [top + 5, colour],
-          [top + 115, colour],
+          [top + 5, color],
+          [top + 115, color],
           [top + 145, '#ff0000'],
           [top + 155, '#ffffff'],
         ]);
@@ -284,7 +284,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, count * 150);
-      seen.expectColour(5, 15, colour);
+      seen.expectColor(5, 15, color);
     },
   },
   {
@@ -300,7 +300,7 @@ const pages: readonly HardPage[] = [
       seen.expectSize(320, 80 + count * 150);
       seen.expectColumn(160, [
         [75, '#ff0000'],
-        [85, colour],
+        [85, color],
       ]);
     },
   },
@@ -309,12 +309,12 @@ const pages: readonly HardPage[] = [
     site: {
       '/': html(
         `<style>@keyframes in { from { opacity: 0.5 } } #box { height: 150px; background: #cc0000; animation: in 60s }</style><div id="box"></div>
-         <script>box.onanimationend = () => requestAnimationFrame(() => requestAnimationFrame(() => { box.style.background = '${colour}' }));</script>`,
+         <script>box.onanimationend = () => requestAnimationFrame(() => requestAnimationFrame(() => { box.style.background = '${color}' }));</script>`,
       ),
     },
     options: { viewport: whole.viewport },
     formats: ['png', 'pdf'],
-    check: (seen) => seen.expectColour(160, 75, colour),
+    check: (seen) => seen.expectColor(160, 75, color),
   },
   ...[{ viewport: whole.viewport }, whole, { ...whole, isMobile: true as const }].map((options): HardPage => ({
     name: `endless animations from nothing are visible, and alternating words show one at each moment${'isFullPage' in options ? ', full page' : ''}${'isMobile' in options ? ' on a phone' : ''}`,
@@ -328,14 +328,14 @@ const pages: readonly HardPage[] = [
            @keyframes dim { from { opacity: 0.3 } to { opacity: 0.5 } }
            div { height: 30px }
            .turns { position: relative }
-           b { position: absolute; inset: 0; opacity: 0; animation: turn 900s infinite; background: ${colour} }
+           b { position: absolute; inset: 0; opacity: 0; animation: turn 900s infinite; background: ${color} }
            b + b { animation-delay: 300s; background: #cc0000 }
          </style>
-         <div style="animation:pulse 600s infinite alternate;background:${colour}">x</div>
+         <div style="animation:pulse 600s infinite alternate;background:${color}">x</div>
          <div class="turns"><b>x</b><b>y</b></div>
          <div class="turns"><b style="animation-delay:-100s">x</b></div>
-         <div style="animation:blink 2s infinite;background:${colour}">x</div>
-         <div style="animation:pulse 600s infinite"><svg width="320" height="30"><rect width="320" height="30" fill="${colour}"/></svg></div>
+         <div style="animation:blink 2s infinite;background:${color}">x</div>
+         <div style="animation:pulse 600s infinite"><svg width="320" height="30"><rect width="320" height="30" fill="${color}"/></svg></div>
          <div style="animation:glow 600s infinite alternate;background:#cc0000"></div>
          <div style="animation:dim 600s infinite alternate;background:#000000">x</div>
          <div style="height:400px"></div>`,
@@ -347,7 +347,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectColumn(
         160,
-        [15, 45, 75, 105, 135].map((y) => [y, colour]),
+        [15, 45, 75, 105, 135].map((y) => [y, color]),
       );
       // A decoration keeps its position in its cycle, and so does an element with more than half of its final opacity.
       expect(seen.picture.difference(160, 165, '#ffffff')).toBeLessThan(40);
@@ -360,7 +360,7 @@ const pages: readonly HardPage[] = [
     site: {
       '/': html(
         `<style>@keyframes turn { to { rotate: 360deg } } i { display: block; width: 20px; height: 20px; background: #ff0000; animation: turn 1s infinite }</style>
-         ${boxes()}<i></i><div id="tick" style="height:80px;background:${colour}"></div>
+         ${boxes()}<i></i><div id="tick" style="height:80px;background:${color}"></div>
          <script>(function tick() { document.getElementById('tick').style.paddingLeft = (performance.now() / 10) % 50 + 'px'; requestAnimationFrame(tick); })()</script>`,
       ),
     },
@@ -368,8 +368,8 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectSize(320, count * 150 + 100);
       seen.expectColumn(160, [
-        [75, colour],
-        [count * 150 + 60, colour],
+        [75, color],
+        [count * 150 + 60, color],
       ]);
       // On a busy machine the motion may seem to pause; the report then says that the picture was still changing.
       expect(seen.report.softTimeouts.filter((each) => each !== 'animations')).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * A TrueType font whose letters a to z are all one filled square of one em: text in it is a block of the text's colour, with the
+ * A TrueType font whose letters a to z are all one filled square of one em: text in it is a block of the text's color, with the
  * width of its number of letters, which no other font draws.
  */
 export function blockFont(): Buffer {

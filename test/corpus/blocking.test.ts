@@ -9,7 +9,7 @@ const only = (...kinds: (keyof RenderOptions['block'])[]) => ({
   ...Object.fromEntries(kinds.map((kind) => [kind, true])),
 });
 
-const colour =
+const color =
   (fill: string): Handler =>
   (_request, response) => {
     response.writeHead(200, { 'content-type': 'image/svg+xml', 'access-control-allow-origin': '*' });
@@ -44,9 +44,9 @@ const advertising: HardPage['site'] = {
     <div style="height:100px;background:${green}"></div><img src="/own.svg" width="640" height="100">`),
   '/ad.js': script(`document.documentElement.dataset.ads = 1`),
   '/js/chartbeat.js': script(`document.documentElement.dataset.tracked = 1`),
-  '/banner.svg': colour(red),
+  '/banner.svg': color(red),
   '/frame': html(`<body style="background:${red}">`),
-  '/own.svg': colour('#0000ff'),
+  '/own.svg': color('#0000ff'),
 };
 const ads = ['/ad.js', '/banner.svg', '/frame'];
 const tracker = '/js/chartbeat.js';
@@ -64,8 +64,8 @@ const media: HardPage['site'] = {
   '/clip.webm': film,
   '/list.m3u8': film,
   '/data.json': script('{}'),
-  '/poster.svg': colour(green),
-  '/own.svg': colour('#0000ff'),
+  '/poster.svg': color(green),
+  '/own.svg': color('#0000ff'),
 };
 const mediaFiles = ['/film.mp4', '/sound.mp3', '/clip.webm', '/list.m3u8'];
 
@@ -81,8 +81,8 @@ const serviceWorker = (): HardPage['site'] => {
     '/worker.js': (request, response) =>
       script(`oninstall = (event) => event.waitUntil(Promise.all([fetch('/own.svg'),
         fetch('http://${listedHosts.ads}:${request.socket.localPort}/ad.svg').catch(() => 0)]))`)(request, response),
-    '/own.svg': colour(green),
-    '/ad.svg': colour(red),
+    '/own.svg': color(green),
+    '/ad.svg': color(red),
     '/installed.svg': (_request, response) => {
       release = () => response.end();
     },

@@ -8,7 +8,7 @@ import { green, hostilePage } from './hostile-page.ts';
 
 /** Its scripts are stopped, and its current state is captured. */
 const isStopped: HardPage['check'] = (seen) => {
-  seen.expectColour(300, 300, green);
+  seen.expectColor(300, 300, green);
   expect(seen.report.softTimeouts).toContain('settle');
   expect(seen.report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
 };
@@ -24,7 +24,7 @@ const loops: readonly HardPage[] = [
     fails: timesOut,
   }),
   hostilePage(
-    // Of one colour: before the picture is retaken, the engine asks the page whether it will change, and it does not respond.
+    // Of one color: before the picture is retaken, the engine asks the page whether it will change, and it does not respond.
     'a busy loop after load',
     `document.body.style.background = '${green}';
      addEventListener('load', () => setTimeout(() => { for (;;) /(x+x+)+y/.test('x'.repeat(40)); }, 0))`,
@@ -91,7 +91,7 @@ const options: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(200, 100);
-      seen.expectColour(100, 90, '#00aa00');
+      seen.expectColor(100, 90, '#00aa00');
       expect(seen.report.softTimeouts).toEqual(['settle']);
     },
   },
@@ -103,7 +103,7 @@ const options: readonly HardPage[] = [
     },
     secrets: { css: `html { background: ${marked('#00aa00')} }` },
     formats: ['png'],
-    check: (seen) => seen.expectColour(300, 300, '#00aa00'),
+    check: (seen) => seen.expectColor(300, 300, '#00aa00'),
   },
   {
     name: 'extract: from a page that keeps the main thread busy',

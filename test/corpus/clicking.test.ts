@@ -3,7 +3,7 @@ import { html } from '../harness/engine.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const isGreen = (seen: Seen): void => {
-  seen.expectColour(300, 300, '#00aa00');
+  seen.expectColor(300, 300, '#00aa00');
   expect(seen.report.softTimeouts).toEqual([]);
 };
 
@@ -33,9 +33,9 @@ const pages: readonly HardPage[] = [
         );
       },
       '/end': (request, response) => {
-        const colour = request.url === '/end?q=1' ? '#00aa00' : '#ff0000';
+        const color = request.url === '/end?q=1' ? '#00aa00' : '#ff0000';
         response.writeHead(200, { 'content-type': 'text/html' });
-        setTimeout(() => response.end(html(`<style>html { background: ${colour} }</style>`)), 500);
+        setTimeout(() => response.end(html(`<style>html { background: ${color} }</style>`)), 500);
       },
     },
     options: { click: ['a', 'form button'], javaScript: false },

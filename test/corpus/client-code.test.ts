@@ -13,7 +13,7 @@ const strict = (body: string) =>
   });
 
 const isGreen = (seen: Seen): void => {
-  seen.expectColour(300, 300, '#00aa00');
+  seen.expectColor(300, 300, '#00aa00');
   expect(seen.report.softTimeouts).toEqual([]);
   expect(seen.report).not.toHaveProperty('scriptError');
 };
@@ -24,7 +24,7 @@ const fails = (name: string, script: string, error: RegExp): HardPage => ({
   secrets: { script },
   formats: ['png'],
   check: (seen) => {
-    seen.expectColour(300, 300, '#00aa00');
+    seen.expectColor(300, 300, '#00aa00');
     expect(seen.report.scriptError).toMatch(error);
     expect(seen.report.softTimeouts).toEqual([]);
   },
@@ -51,7 +51,7 @@ testCorpus([
     formats: ['png', 'pdf'],
     check: (seen) => {
       seen.expectSize(640, 3000);
-      seen.expectColour(300, 2500, '#00aa00');
+      seen.expectColor(300, 2500, '#00aa00');
     },
   },
   {

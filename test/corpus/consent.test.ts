@@ -63,7 +63,7 @@ const stay: HardPage = {
   check: (seen) => {
     const shown = strips.filter((_, index) => seen.picture.at(635, index * strip + 10) === '#ff0000');
     expect(shown.map(({ name }) => name)).toEqual(strips.map(({ name }) => name));
-    seen.expectColour(635, strips.length * strip + 10, '#ffffff');
+    seen.expectColor(635, strips.length * strip + 10, '#ffffff');
   },
 };
 

@@ -79,16 +79,16 @@ export class Seen {
     return this.format === 'png';
   }
 
-  /** Fails unless the pixel has the colour; approximately for lossy formats. */
-  expectColour(x: number, y: number, colour: string): void {
+  /** Fails unless the pixel has the color; approximately for lossy formats. */
+  expectColor(x: number, y: number, color: string): void {
     const tolerance = this.exact ? 0 : 10;
-    const difference = this.picture.difference(x, y, colour);
-    expect(difference, `${this.picture.at(x, y)} at (${x}, ${y}), not ${colour}`).toBeLessThanOrEqual(tolerance);
+    const difference = this.picture.difference(x, y, color);
+    expect(difference, `${this.picture.at(x, y)} at (${x}, ${y}), not ${color}`).toBeLessThanOrEqual(tolerance);
   }
 
-  /** Fails unless the pixels of the column at `x` have the colours of `[y, colour]`. */
-  expectColumn(x: number, colours: readonly (readonly [y: number, colour: string])[]): void {
-    for (const [y, colour] of colours) this.expectColour(x, y, colour);
+  /** Fails unless the pixels of the column at `x` have the colors of `[y, color]`. */
+  expectColumn(x: number, colors: readonly (readonly [y: number, color: string])[]): void {
+    for (const [y, color] of colors) this.expectColor(x, y, color);
   }
 
   /** Fails unless the picture has this size; a PDF may be a few pixels taller, because printing rounds. */

@@ -46,7 +46,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(800, 1200);
-      seen.expectColour(600, 1100, '#00aa00');
+      seen.expectColor(600, 1100, '#00aa00');
     },
   },
   {
@@ -56,8 +56,8 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(800, 1800);
-      seen.expectColour(600, 1100, '#00aa00');
-      seen.expectColour(100, 1700, '#0000aa');
+      seen.expectColor(600, 1100, '#00aa00');
+      seen.expectColor(100, 1700, '#0000aa');
     },
   },
   {
@@ -67,8 +67,8 @@ const pages: readonly HardPage[] = [
     formats: ['webp'],
     check: (seen) => {
       seen.expectSize(800, 1800);
-      seen.expectColour(600, 1100, '#00aa00');
-      seen.expectColour(100, 1700, '#0000aa');
+      seen.expectColor(600, 1100, '#00aa00');
+      seen.expectColor(100, 1700, '#0000aa');
     },
   },
   {
@@ -151,7 +151,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(800, 1200);
-      seen.expectColour(700, 1100, '#00aa00');
+      seen.expectColor(700, 1100, '#00aa00');
     },
   })),
   {
@@ -187,7 +187,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(800, 1800);
-      seen.expectColour(600, 1100, '#00aa00');
+      seen.expectColor(600, 1100, '#00aa00');
     },
   },
 ];

@@ -4,7 +4,7 @@ import { answer, marked, svg } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
-const isGreen: HardPage['check'] = (seen) => seen.expectColour(300, 300, green);
+const isGreen: HardPage['check'] = (seen) => seen.expectColor(300, 300, green);
 /** Each case has different content that counts as blank. */
 const images = ['png', 'jpeg', 'webp'] as const;
 
@@ -66,7 +66,7 @@ const status = (code: number, body: string, more: Record<string, string> = {}): 
   check: (seen) => {
     expect(seen.report.httpStatus).toBe(code);
     expect(seen.report.challenge).toBe(false);
-    if (body !== '') seen.expectColour(300, 300, green);
+    if (body !== '') seen.expectColor(300, 300, green);
   },
 });
 const page = html(`<body style="background:${green}">`);
@@ -162,7 +162,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.report).toMatchObject({ blank: true, title: '', httpStatus: 200 }),
   },
   {
-    name: 'a page of one colour is blank',
+    name: 'a page of one color is blank',
     site: { '/': page },
     formats: ['png'],
     check: (seen) => expect(seen.report).toMatchObject({ blank: true, title: 'Test' }),

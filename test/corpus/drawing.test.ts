@@ -5,11 +5,11 @@ import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const green = '#00aa00';
 const blocksOf =
-  (...colours: string[]) =>
+  (...colors: string[]) =>
   (seen: Seen) =>
     seen.expectColumn(
       50,
-      colours.map((colour, index) => [index * 100 + 50, colour] as const),
+      colors.map((color, index) => [index * 100 + 50, color] as const),
     );
 const square = 'display:block;width:100px;height:100px';
 
@@ -62,7 +62,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       blocksOf(green, green, green, green)(seen);
-      seen.expectColour(97, 350, green);
+      seen.expectColor(97, 350, green);
     },
   },
   {
@@ -88,7 +88,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       blocksOf(green, green)(seen);
-      seen.expectColour(97, 150, green);
+      seen.expectColor(97, 150, green);
     },
   },
   {
@@ -103,7 +103,7 @@ const pages: readonly HardPage[] = [
     },
     options: { isFullPage: true },
     formats: ['png'],
-    check: (seen) => seen.expectColour(50, 950, green),
+    check: (seen) => seen.expectColor(50, 950, green),
   },
   {
     name: 'a canvas that always changes does not delay the capture for long',
@@ -214,7 +214,7 @@ const pages: readonly HardPage[] = [
       ['dark', 'dark', '#121212'],
     ] as const
   ).map(([colorScheme, look, canvas]): HardPage => ({
-    name: `colour scheme ${colorScheme}: media queries, pictures, system colours, light-dark()`,
+    name: `color scheme ${colorScheme}: media queries, pictures, system colors, light-dark()`,
     site: {
       '/': html(
         `<style>:root { color-scheme: light dark } div { height: 100px; background: light-dark(#ffeedd, #112233) }
@@ -229,9 +229,9 @@ const pages: readonly HardPage[] = [
     options: { colorScheme },
     formats: ['png'],
     check: (seen) => {
-      const colour = look === 'dark' ? '#112233' : '#ffeedd';
-      blocksOf(colour, colour, colour)(seen);
-      seen.expectColour(300, 400, canvas);
+      const color = look === 'dark' ? '#112233' : '#ffeedd';
+      blocksOf(color, color, color)(seen);
+      seen.expectColor(300, 400, canvas);
       expect(seen.report.title).toBe(`${look === 'dark'},true`);
       expect(seen.asked(look === 'dark' ? '/light.svg' : '/dark.svg')).toBe(0);
     },

@@ -9,7 +9,7 @@ const green = `<div id="late" style="position:fixed;inset:0;background:#00aa00">
 const waits = { state: 'visible', timeout: 10_000, required: false } as const;
 
 const isGreen: NonNullable<HardPage['check']> = (seen) => {
-  seen.expectColour(200, 200, '#00aa00');
+  seen.expectColor(200, 200, '#00aa00');
   expect(seen.report.softTimeouts).toEqual([]);
 };
 
@@ -114,7 +114,7 @@ const elements: readonly HardPage[] = [
         [460, '#00aa00'],
         [480, '#ffff00'],
       ]);
-      seen.expectColour(24, 24, '#0000ff');
+      seen.expectColor(24, 24, '#0000ff');
     },
   },
   {
@@ -146,7 +146,7 @@ const elements: readonly HardPage[] = [
           [1500, '#00aa00'],
         ]);
       }
-      seen.expectColour(450, 2950, '#123456');
+      seen.expectColor(450, 2950, '#123456');
     },
   },
   {
@@ -160,8 +160,8 @@ const elements: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(1400, 1920);
-      for (const y of [10, 1910]) seen.expectColour(700, y, '#00aa00');
-      seen.expectColour(700, 960, '#ffffff');
+      for (const y of [10, 1910]) seen.expectColor(700, y, '#00aa00');
+      seen.expectColor(700, 960, '#ffffff');
     },
   },
   {
@@ -177,7 +177,7 @@ const elements: readonly HardPage[] = [
   },
 ];
 
-/** A row of each colour, 1000 px tall, with a picture that loads when it is near the viewport. */
+/** A row of each color, 1000 px tall, with a picture that loads when it is near the viewport. */
 const rows = html(
   `<header style="position:fixed;top:0;width:100%;height:50px;background:#ff0000">bar</header>
    <div style="height:1000px;background:#0000ff"></div>
@@ -185,7 +185,7 @@ const rows = html(
    <script>new IntersectionObserver(([e]) => { if (e.isIntersecting) row.style.background = '#00aa00' }).observe(row)</script>`,
 );
 
-/** Columns of 100 px, the first one at the right end; the last one gets its colour when it comes into view. */
+/** Columns of 100 px, the first one at the right end; the last one gets its color when it comes into view. */
 const fromRight = (writingMode: string) => ({
   '/': html(
     `${Array.from({ length: 20 }, (_, index) => `<p id="c${index}" style="margin:0;width:100px;background:#0000${(index * 10 + 20).toString(16)}"></p>`).join('')}
@@ -205,7 +205,7 @@ const vertical: readonly HardPage[] = [
     options: { selector: '#c17' },
     check: (seen) => {
       seen.expectSize(100, 480);
-      seen.expectColour(50, 200, '#0000be');
+      seen.expectColor(50, 200, '#0000be');
     },
   })),
   {
@@ -214,8 +214,8 @@ const vertical: readonly HardPage[] = [
     options: { selector: 'body', isMobile: true, viewport: { width: 375, height: 480 } },
     check: (seen) => {
       seen.expectSize(2100, 480);
-      seen.expectColour(50, 200, '#00aa00');
-      seen.expectColour(2050, 200, '#000014');
+      seen.expectColor(50, 200, '#00aa00');
+      seen.expectColor(2050, 200, '#000014');
     },
   },
   {
@@ -225,7 +225,7 @@ const vertical: readonly HardPage[] = [
     options: { clip: { x: 0, y: 0, width: 200, height: 100 } },
     check: (seen) => {
       seen.expectSize(200, 100);
-      seen.expectColour(150, 50, '#0000d2');
+      seen.expectColor(150, 50, '#0000d2');
     },
   },
   {
@@ -237,7 +237,7 @@ const vertical: readonly HardPage[] = [
       '/image': svgAnswer('#00aa00'),
     },
     options: { clip: { x: 0, y: 0, width: 100, height: 100 } },
-    check: (seen) => seen.expectColour(50, 50, '#00aa00'),
+    check: (seen) => seen.expectColor(50, 50, '#00aa00'),
   },
 ];
 
@@ -251,8 +251,8 @@ const clips: readonly HardPage[] = [
     },
     options: { clip: { x: 950, y: 0, width: 100, height: 100 } },
     check: (seen) => {
-      seen.expectColour(20, 50, '#0000ff');
-      seen.expectColour(80, 50, '#00aa00');
+      seen.expectColor(20, 50, '#0000ff');
+      seen.expectColor(80, 50, '#00aa00');
     },
   },
   {
@@ -297,7 +297,7 @@ const clips: readonly HardPage[] = [
   },
 ];
 
-const box = (colour: string, attributes = '') => `<div style="height:100px;background:${colour}" ${attributes}></div>`;
+const box = (color: string, attributes = '') => `<div style="height:100px;background:${color}" ${attributes}></div>`;
 
 const hiding: readonly HardPage[] = [
   {

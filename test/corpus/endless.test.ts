@@ -5,8 +5,8 @@ import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
 import { whole } from './whole.ts';
 
-const colour = '#00aa00';
-const more = `'<div style="height:600px;background:${colour}"></div>'`;
+const color = '#00aa00';
+const more = `'<div style="height:600px;background:${color}"></div>'`;
 
 /** Limited in height, reported as truncated, and filled with the loaded content. */
 const bounded: NonNullable<HardPage['check']> = (seen) => {
@@ -15,7 +15,7 @@ const bounded: NonNullable<HardPage['check']> = (seen) => {
   expect(seen.picture.height).toBeGreaterThan(1000);
   expect(seen.picture.height).toBeLessThan(25_000);
   // A PDF has space left for content that arrives during printing.
-  seen.expectColumn(160, [row(0), row(3), [seen.picture.height - (seen.pdf ? 200 : 10), colour]]);
+  seen.expectColumn(160, [row(0), row(3), [seen.picture.height - (seen.pdf ? 200 : 10), color]]);
 };
 
 const pages: readonly HardPage[] = [
@@ -39,7 +39,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, 400 + 1800 + 1);
-      seen.expectColumn(160, [row(0), row(3), [450, colour], [2190, colour]]);
+      seen.expectColumn(160, [row(0), row(3), [450, color], [2190, color]]);
       expect(seen.report).toMatchObject({ truncated: false });
     },
   },
@@ -75,7 +75,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       expect(seen.report).toMatchObject({ truncated: true });
       expect(seen.picture.height).toBeLessThan(25_000);
-      seen.expectColumn(100, [row(0), row(3), [600, colour]]);
+      seen.expectColumn(100, [row(0), row(3), [600, color]]);
     },
   },
   {

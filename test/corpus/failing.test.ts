@@ -17,7 +17,7 @@ const pages: readonly HardPage[] = [
       '/': answer(500, `<p>text<script>console.log('fine'); console.warn('fine'); try { throw 1 } catch {}</script>`),
     },
     options: { failOn: all },
-    check: (seen) => seen.expectColour(600, 400, '#ffffff'),
+    check: (seen) => seen.expectColor(600, 400, '#ffffff'),
   },
   {
     name: 'failOn: a class of statuses, also after a redirect by a script',

@@ -85,8 +85,8 @@ const sizes: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(640, 240);
-      seen.expectColour(10, 120, '#ffffff');
-      seen.expectColour(320, 60, '#0000ff');
+      seen.expectColor(10, 120, '#ffffff');
+      seen.expectColor(320, 60, '#0000ff');
     },
   },
   {

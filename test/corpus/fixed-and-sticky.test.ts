@@ -21,7 +21,7 @@ const photo = answer(
 );
 
 /** A section as tall as the viewport, starting at `top`, shows the whole photo. */
-const showsPhoto = (top: number): readonly (readonly [x: number, y: number, colour: string])[] => [
+const showsPhoto = (top: number): readonly (readonly [x: number, y: number, color: string])[] => [
   [160, top + 15, green],
   [80, top + 120, red],
   [240, top + 120, blue],
@@ -182,8 +182,8 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, 1280);
-      for (const [x, y, is] of [...showsPhoto(0), ...showsPhoto(640)]) seen.expectColour(x, y, is);
-      seen.expectColour(160, 300, '#ffffff');
+      for (const [x, y, is] of [...showsPhoto(0), ...showsPhoto(640)]) seen.expectColor(x, y, is);
+      seen.expectColor(160, 300, '#ffffff');
     },
   },
   {
@@ -198,7 +198,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, 1040);
-      for (const [x, y, is] of showsPhoto(0)) seen.expectColour(x, y, is);
+      for (const [x, y, is] of showsPhoto(0)) seen.expectColor(x, y, is);
       seen.expectColumn(160, [row(0, 240), row(7, 240)]);
     },
   },
@@ -249,7 +249,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     formats: ['png'],
     check: (seen) => {
-      seen.expectColour(145, 120, red);
+      seen.expectColor(145, 120, red);
       seen.expectColumn(160, [row(0), row(4), row(5)]);
     },
   },

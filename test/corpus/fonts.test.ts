@@ -16,8 +16,8 @@ const drawnInBlocks: HardPage['check'] = (seen) => {
     [5, '#00aa00'],
     [95, '#00aa00'],
   ]);
-  seen.expectColour(290, 50, '#00aa00');
-  seen.expectColour(310, 50, '#ffffff');
+  seen.expectColor(290, 50, '#00aa00');
+  seen.expectColor(310, 50, '#ffffff');
   expect(seen.report.softTimeouts).toEqual([]);
 };
 

@@ -78,7 +78,7 @@ const pages: readonly HardPage[] = [
     },
     formats: ['png'],
     check: (seen) => {
-      seen.expectColour(300, 300, green);
+      seen.expectColor(300, 300, green);
       expect(seen.asked('/elsewhere')).toBe(0);
     },
   },
@@ -94,7 +94,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     options: { timeout: 2000, delay: 100 },
     check: (seen) => {
-      seen.expectColour(300, 300, green);
+      seen.expectColor(300, 300, green);
       expect(seen.report.timings.navigateMs).toBeLessThan(6000);
     },
   },

@@ -74,7 +74,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'emoji are in colour; sequences of people, flags and skin tones are one glyph',
+    name: 'emoji are in color; sequences of people, flags and skin tones are one glyph',
     site: {
       '/': html(
         // The phoenix belongs to Emoji 15.1, the version that the docs name.
@@ -86,10 +86,10 @@ const pages: readonly HardPage[] = [
     formats: ['png', 'pdf'],
     check: ({ picture }) => {
       for (let sign = 0; sign < 7; sign++) {
-        const coloured = columns(sign * 100, 100).filter((x) => isColoured(picture, x));
-        expect(coloured.length, `sign ${sign}`).toBeGreaterThan(10);
+        const colored = columns(sign * 100, 100).filter((x) => isColored(picture, x));
+        expect(colored.length, `sign ${sign}`).toBeGreaterThan(10);
         // Drawn as several glyphs in a row, the sequence would be wider.
-        expect((coloured.at(-1) ?? 0) - (coloured[0] ?? 0), `sign ${sign}`).toBeLessThan(46);
+        expect((colored.at(-1) ?? 0) - (colored[0] ?? 0), `sign ${sign}`).toBeLessThan(46);
       }
     },
   },
@@ -155,7 +155,7 @@ const pages: readonly HardPage[] = [
     },
     formats: ['png'],
     check: (seen) => {
-      seen.expectColour(25, 25, '#00aa00');
+      seen.expectColor(25, 25, '#00aa00');
       const ink = columns(60, 580).filter((x) => hasInk(seen.picture, x));
       expect(ink[0]).toBeGreaterThan(450);
       expect(ink.at(-1)).toBeGreaterThan(625);
@@ -184,7 +184,7 @@ function hasInk(picture: Picture, x: number): boolean {
   );
 }
 
-function isColoured(picture: Picture, x: number): boolean {
+function isColored(picture: Picture, x: number): boolean {
   return Array.from({ length: side }, (_, y) => Number.parseInt(picture.at(x, y).slice(1), 16)).some((value) => {
     const channels = [value >> 16, (value >> 8) & 255, value & 255];
     return Math.max(...channels) - Math.min(...channels) > 60;

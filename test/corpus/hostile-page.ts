@@ -7,7 +7,7 @@ const image = 'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAI
 
 /** A green page with one image that then attacks the browser. */
 export const hostilePage = (name: string, script: string, more: Partial<HardPage> = {}): HardPage => ({
-  check: (seen) => seen.expectColour(300, 300, green),
+  check: (seen) => seen.expectColor(300, 300, green),
   ...more,
   name,
   isHostile: true,

@@ -82,7 +82,7 @@ const pages: readonly HardPage[] = [
     },
     formats: ['png'],
     options: { timeout: 10_000 },
-    check: (seen) => seen.expectColour(300, 300, green),
+    check: (seen) => seen.expectColor(300, 300, green),
   },
 ];
 

@@ -25,7 +25,7 @@ const animatedWebp = await animation()
   .toBuffer();
 
 /** Pixels of blocks of 100 px, below each other. */
-const blocks = (...colours: string[]) => colours.map((colour, index) => [index * 100 + 50, colour] as const);
+const blocks = (...colors: string[]) => colors.map((color, index) => [index * 100 + 50, color] as const);
 const inScripts = (body: string) =>
   `<div id="box"></div><script>addEventListener('load', () => (box.innerHTML = ${JSON.stringify(body)}))</script>`;
 
@@ -127,7 +127,7 @@ const pages: readonly HardPage[] = [
     },
     formats: ['png'],
     check: (seen) => {
-      seen.expectColour(50, 50, green);
+      seen.expectColor(50, 50, green);
       expect(seen.asked('/')).toBe(1);
       expect(seen.report.images.loaded).toBe(0);
     },

@@ -6,7 +6,7 @@ import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
 const paint = `document.body.style.background = '${marked(green)}'`;
-const isGreen: HardPage['check'] = (seen) => seen.expectColour(300, 300, green);
+const isGreen: HardPage['check'] = (seen) => seen.expectColor(300, 300, green);
 const inTime: HardPage['check'] = async (seen) => {
   await isGreen(seen);
   expect(seen.report.timings.navigateMs).toBeLessThan(8000);
@@ -56,7 +56,7 @@ const pages: readonly HardPage[] = [
     site: {
       '/': html(
         `<script>fetch('/api').then((r) => r.json()).then(({ next }) => fetch(next)).then((r) => r.text())
-          .then((colour) => { document.body.style.background = colour })</script>`,
+          .then((color) => { document.body.style.background = color })</script>`,
       ),
       '/api': answer('application/json', '{"next":"/api/2"}', { afterMs: 300 }),
       '/api/2': answer('text/plain', marked(green), { afterMs: 300 }),
@@ -105,7 +105,7 @@ const pages: readonly HardPage[] = [
     },
     options: { isFullPage: true },
     formats: ['png', 'pdf'],
-    check: (seen) => seen.expectColour(300, 2500, green),
+    check: (seen) => seen.expectColor(300, 2500, green),
   },
   {
     name: 'an app that loads its modules after load',
@@ -317,7 +317,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: async (seen) => {
       await isGreen(seen);
-      seen.expectColour(50, 50, green);
+      seen.expectColor(50, 50, green);
     },
   },
 ];

@@ -4,14 +4,14 @@ import { answer, pngOf, withOther } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { whole } from './whole.ts';
 
-const colour = '#00aa00';
-const green = await pngOf(colour);
-const lateGreen = await pngOf(colour, { lateMs: 300 });
+const color = '#00aa00';
+const green = await pngOf(color);
+const lateGreen = await pngOf(color, { lateMs: 300 });
 const count = 10;
 
 /** Ten images of 100 px below each other. */
 const images = (image: (id: number) => string) => Array.from({ length: count }, (_, id) => image(id)).join('');
-/** Their pictures have more than one colour, because the engine retakes pictures of a single colour. */
+/** Their pictures have more than one color, because the engine retakes pictures of a single color. */
 const size = 'style="display:block;width:320px;height:100px;box-sizing:border-box;border-left:2px solid #000000"';
 
 /** All ten are in the picture, and each was requested once. */
@@ -19,7 +19,7 @@ const allThere: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(320, count * 100);
   seen.expectColumn(
     160,
-    Array.from({ length: count }, (_, id) => [id * 100 + 50, colour] as const),
+    Array.from({ length: count }, (_, id) => [id * 100 + 50, color] as const),
   );
   expect(seen.report.images).toEqual({ loaded: count, failed: 0, pending: 0 });
   expect(seen.report.softTimeouts).toEqual([]);
@@ -148,7 +148,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     formats: ['png'],
     check: (seen) => {
-      seen.expectColumn(160, [[5050, colour]]);
+      seen.expectColumn(160, [[5050, color]]);
       expect(seen.requests).toEqual(['/', '/a.png?wide']);
     },
   },
@@ -174,7 +174,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: count / 2, failed: count / 2, pending: 0 });
-      seen.expectColumn(160, [[850, colour]]);
+      seen.expectColumn(160, [[850, color]]);
     },
   },
   {
@@ -188,7 +188,7 @@ const pages: readonly HardPage[] = [
     options: { ...whole, imageTimeout: 500, waitUntil: 'domcontentloaded' },
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: count - 1, failed: 0, pending: 1 });
-      seen.expectColumn(160, [[850, colour]]);
+      seen.expectColumn(160, [[850, color]]);
     },
   },
   {
@@ -202,7 +202,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: count - 1, failed: 0, pending: 1 });
       expect(seen.report.softTimeouts).toEqual(['images']);
-      seen.expectColumn(160, [[850, colour]]);
+      seen.expectColumn(160, [[850, color]]);
     },
   },
   {
@@ -220,7 +220,7 @@ const pages: readonly HardPage[] = [
       seen.expectSize(320, 1200);
       seen.expectColumn(160, [
         [1000, '#0000ff'],
-        [1150, colour],
+        [1150, color],
       ]);
     },
   },
@@ -238,7 +238,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, count * 100);
-      expect(seen.picture.share(colour, seen.exact ? 0 : 10)).toBeGreaterThan(0.99);
+      expect(seen.picture.share(color, seen.exact ? 0 : 10)).toBeGreaterThan(0.99);
     },
   },
   {
@@ -265,7 +265,7 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, 1000);
-      seen.expectColumn(160, [[950, colour]]);
+      seen.expectColumn(160, [[950, color]]);
       expect(seen.report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
     },
   },

@@ -66,7 +66,7 @@ const onlyOverlay: HardPage = {
   host,
   site: { '/': html(`<div style="${fixed};inset:0">Subscribe to our newsletter <input type="email"></div>`) },
   options: { block: newsletters },
-  check: (seen) => seen.expectColour(320, 300, red),
+  check: (seen) => seen.expectColor(320, 300, red),
 };
 
 const widget: Handler = (_request, response) =>
@@ -102,7 +102,7 @@ const pages: readonly HardPage[] = [
     site: { '/': pageWith(overlay) },
     options: { block: newsletters },
     formats: ['png'],
-    check: (seen) => seen.expectColour(500, 300, red),
+    check: (seen) => seen.expectColor(500, 300, red),
   })),
   onlyOverlay,
   {
@@ -111,7 +111,7 @@ const pages: readonly HardPage[] = [
     site: { '/': pageWith(modal(form)) },
     options: { block: { ...blockNothing, ads: true, cookieBanners: true, chats: true } },
     formats: ['png'],
-    check: (seen) => seen.expectColour(500, 300, red),
+    check: (seen) => seen.expectColor(500, 300, red),
   },
   {
     name: 'chats: chat widgets are not requested, or hidden',
@@ -122,8 +122,8 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       expect(seen.asked('/l.js')).toBe(0);
       expect(seen.report.blockedRequests).toBe(1);
-      seen.expectColour(50, 430, row(3, top)[1]);
-      seen.expectColour(620, 430, row(3, top)[1]);
+      seen.expectColor(50, 430, row(3, top)[1]);
+      seen.expectColor(620, 430, row(3, top)[1]);
     },
   },
   {
@@ -134,8 +134,8 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       expect(seen.asked('/l.js')).toBe(1);
-      seen.expectColour(50, 430, red);
-      seen.expectColour(620, 430, red);
+      seen.expectColor(50, 430, red);
+      seen.expectColor(620, 430, red);
     },
   },
 ];

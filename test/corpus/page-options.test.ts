@@ -6,7 +6,7 @@ import { html } from '../harness/engine.ts';
 const styled = (query: string) =>
   html(`<style>html { background: #ff0000 } @media ${query} { html { background: #00aa00 } }</style><p>text`);
 
-const isGreen: NonNullable<HardPage['check']> = (seen) => seen.expectColour(200, 200, '#00aa00');
+const isGreen: NonNullable<HardPage['check']> = (seen) => seen.expectColor(200, 200, '#00aa00');
 
 const pages: readonly HardPage[] = [
   {
@@ -24,7 +24,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: "reducedMotion applies before the page's scripts run, together with a dark colour scheme",
+    name: "reducedMotion applies before the page's scripts run, together with a dark color scheme",
     site: {
       '/': html(
         `<style>html { background: #ff0000 } .calm { background: ${marked('#00aa00')} }</style>

@@ -75,13 +75,13 @@ const pages: readonly HardPage[] = [
         [714, 225],
         [700, 415],
       ] as const)
-        seen.expectColour(column + x, column + y, '#00ff00');
+        seen.expectColor(column + x, column + y, '#00ff00');
       for (const [x, y] of [
         [672, 320],
         [700, 215],
         [700, 425],
       ] as const)
-        seen.expectColour(column + x, column + y, '#ffffff');
+        seen.expectColor(column + x, column + y, '#ffffff');
     },
   ),
   onPaper(
@@ -98,9 +98,9 @@ const pages: readonly HardPage[] = [
         [62, 480],
         [732, 480],
       ] as const)
-        seen.expectColour(x, y, '#00ff00');
-      seen.expectColour(745, 145, '#ffffff');
-      seen.expectColour(62, 495, '#ffffff');
+        seen.expectColor(x, y, '#00ff00');
+      seen.expectColor(745, 145, '#ffffff');
+      seen.expectColor(62, 495, '#ffffff');
     },
   ),
   onPaper(

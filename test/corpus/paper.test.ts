@@ -178,7 +178,7 @@ const pages: readonly HardPage[] = [
     ),
     (seen) => {
       expect(textOf(seen).join('')).not.toContain('panel');
-      seen.expectColour(780, 250, '#00ff00');
+      seen.expectColor(780, 250, '#00ff00');
     },
   ),
   onPaper(
@@ -191,7 +191,7 @@ const pages: readonly HardPage[] = [
     (seen) => {
       // 210 mm are 793.7 px.
       expect(textOf(seen).join('')).toContain('793 of 793');
-      seen.expectColour(780, 50, '#000000');
+      seen.expectColor(780, 50, '#000000');
     },
   ),
   {

@@ -214,7 +214,7 @@ const pages: readonly HardPage[] = [
       ['a gradient', '<div style="height:800px;background:linear-gradient(#fff, #eee)"></div>', false],
       ['two backgrounds', '<body style="background:#123"><div style="height:800px;background:#456"></div>', false],
       ['a line', '<hr>', false],
-      ['a coloured column', '<div style="width:40px;height:800px;background:#456"></div>', false],
+      ['a colored column', '<div style="width:40px;height:800px;background:#456"></div>', false],
       ['a rotated background', '<div style="width:600px;height:700px;background:#456;rotate:9deg"></div>', false],
       [
         'a box that clips a background',

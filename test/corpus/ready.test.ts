@@ -10,7 +10,7 @@ const paint = `box.style.background = '${green}'`;
 const afterLoad = (script: string) => html(`${box}<script>addEventListener('load', () => { ${script} })</script>`);
 
 const isGreen: HardPage['check'] = (seen) => {
-  seen.expectColour(300, 100, green);
+  seen.expectColor(300, 100, green);
   expect(seen.report.softTimeouts).toEqual([]);
 };
 
@@ -23,12 +23,12 @@ const fade = `const begin = performance.now();
   })()`;
 
 /** A bar on a canvas that starts to grow `startMs` after the first drawing, for half a second. */
-const chart = (colour: string, startMs: number) => `<canvas id="c" width="600" height="200"></canvas><script>
+const chart = (color: string, startMs: number) => `<canvas id="c" width="600" height="200"></canvas><script>
   const context = c.getContext('2d'), begin = performance.now();
   (function step() {
     const share = Math.max(0, Math.min(1, (performance.now() - begin - ${startMs}) / 500));
     context.clearRect(0, 0, 600, 200);
-    context.fillStyle = '${colour}';
+    context.fillStyle = '${color}';
     context.fillRect(0, 0, 20, 200);
     context.fillRect(0, 0, 600 * share, 200);
     if (share < 1) requestAnimationFrame(step);
@@ -118,12 +118,12 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   })),
   ...(['png', 'pdf'] as const).flatMap((format) =>
-    [blue, '#000000'].map((colour): HardPage => ({
-      name: `a chart whose ${colour === blue ? 'bar' : 'black bar'} starts to grow 300 ms after load, as ${format}`,
-      site: { '/': html(chart(colour, 300)) },
+    [blue, '#000000'].map((color): HardPage => ({
+      name: `a chart whose ${color === blue ? 'bar' : 'black bar'} starts to grow 300 ms after load, as ${format}`,
+      site: { '/': html(chart(color, 300)) },
       formats: [format],
       isLong: true,
-      check: (seen) => seen.expectColour(500, 100, colour),
+      check: (seen) => seen.expectColor(500, 100, color),
     })),
   ),
   {
@@ -131,7 +131,7 @@ const pages: readonly HardPage[] = [
     site: { '/': html(`${chart(blue, 300)}<div style="height:900px"></div>`) },
     options: whole,
     isLong: true,
-    check: (seen) => seen.expectColour(500, 100, blue),
+    check: (seen) => seen.expectColor(500, 100, blue),
   },
   {
     name: 'a message over a WebSocket',
@@ -190,10 +190,10 @@ const pages: readonly HardPage[] = [
     site: {
       '/': html(`${box}<script>
         const worker = new Worker('data:text/javascript,onmessage = () => { setTimeout(postMessage, 300, 1) }');
-        worker.onmessage = async () => { box.style.background = await (await fetch('/colour')).text() };
+        worker.onmessage = async () => { box.style.background = await (await fetch('/color')).text() };
         addEventListener('load', () => worker.postMessage(1));
       </script>`),
-      '/colour': (_, response) => void setTimeout(() => response.end(green), 600),
+      '/color': (_, response) => void setTimeout(() => response.end(green), 600),
     },
     formats: ['png'],
     isLong: true,

@@ -8,19 +8,19 @@ const waits = { state: 'visible', timeout: 10_000, required: true } as const;
 /** A custom element whose open shadow root, declared in the HTML, has the content. */
 const shadow = (tag: string, content: string, slotted = '', attributes = '') =>
   `<${tag} ${attributes} style="display:block"><template shadowrootmode="open">${content}</template>${slotted}</${tag}>`;
-const box = (width: number, height: number, colour: string, attributes = '', content = '') =>
-  `<div ${attributes} style="width:${width}px;height:${height}px;background:${colour}">${content}</div>`;
+const box = (width: number, height: number, color: string, attributes = '', content = '') =>
+  `<div ${attributes} style="width:${width}px;height:${height}px;background:${color}">${content}</div>`;
 /** The whole picture is green. */
 const isGreen = (seen: Seen): void => {
-  seen.expectColour(300, 300, green);
+  seen.expectColor(300, 300, green);
   expect(seen.report.softTimeouts).toEqual([]);
 };
 /** The picture shows one box. */
 const isBox =
-  (width: number, height: number, colour = green) =>
+  (width: number, height: number, color = green) =>
   (seen: Seen) => {
     seen.expectSize(width, height);
-    for (const x of [2, width - 3]) for (const y of [2, height - 3]) seen.expectColour(x, y, colour);
+    for (const x of [2, width - 3]) for (const y of [2, height - 3]) seen.expectColor(x, y, color);
   };
 const paint = `document.body.style.background = '${green}'`;
 
@@ -50,8 +50,8 @@ const shadows: readonly HardPage[] = [
     isLong: true,
     check: (seen) => {
       seen.expectSize(300, 140);
-      seen.expectColour(10, 10, blue);
-      seen.expectColour(150, 70, green);
+      seen.expectColor(10, 10, blue);
+      seen.expectColor(150, 70, green);
     },
   },
   {

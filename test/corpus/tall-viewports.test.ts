@@ -59,7 +59,7 @@ const pages: readonly HardPage[] = [
     site: {
       '/': html(
         `<style>body { height: 1100px } div { position: fixed; inset: 0; display: none; border-top: 10px solid #ffff00 } header { position: fixed; z-index: 1; top: 10px; left: 0; width: 100%; height: 20px; background: #000000 }</style>
-         <header></header>${[red, green, blue, '#00ffff'].map((colour) => `<div style="background:${colour}">scene</div>`).join('')}
+         <header></header>${[red, green, blue, '#00ffff'].map((color) => `<div style="background:${color}">scene</div>`).join('')}
          <script>const show = () => document.querySelectorAll('div').forEach((scene, index) => { scene.style.display = index === Math.round(scrollY / 287) ? 'block' : 'none' });
            addEventListener('scroll', show); show();</script>`,
       ),
@@ -114,7 +114,7 @@ const pages: readonly HardPage[] = [
     name: 'slides that are fixed behind the text, and advance automatically, are not scenes',
     site: {
       '/': html(
-        `<style>.slide { position: fixed; inset: 0; z-index: -1 } main { width: 200px }</style>${[red, blue].map((colour) => `<div class="slide" style="background:${colour}"></div>`).join('')}<main>${rowsOf(10)}</main>
+        `<style>.slide { position: fixed; inset: 0; z-index: -1 } main { width: 200px }</style>${[red, blue].map((color) => `<div class="slide" style="background:${color}"></div>`).join('')}<main>${rowsOf(10)}</main>
          <script>let shown = 0; setInterval(() => { shown = 1 - shown; document.querySelectorAll('.slide').forEach((slide, index) => { slide.style.opacity = index === shown ? 1 : 0 }) }, 120)</script>`,
       ),
     },
@@ -327,7 +327,7 @@ const pages: readonly HardPage[] = [
     options: { viewport: whole.viewport },
     check: (seen) => {
       expect(seen.report.blank).toBe(false);
-      seen.expectColour(200, 100, green);
+      seen.expectColor(200, 100, green);
     },
   },
   {

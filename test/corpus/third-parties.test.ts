@@ -10,7 +10,7 @@ const content = `<img src="/content.svg" style="display:block">`;
 
 /** The main content is visible, and the capture is not delayed. */
 const contentIsThere: HardPage['check'] = (seen) => {
-  seen.expectColour(50, 50, green);
+  seen.expectColor(50, 50, green);
   expect(seen.report.timings.navigateMs).toBeLessThan(8000);
   expect(seen.report.softTimeouts).toEqual([]);
 };
@@ -50,7 +50,7 @@ const pages: readonly HardPage[] = [
     site: { '/': page, '/hang': hang, '/content.svg': svgAnswer(green) },
     formats: ['png'],
     check: (seen) => {
-      seen.expectColour(50, 50, green);
+      seen.expectColor(50, 50, green);
       expect(seen.report.softTimeouts).toEqual(['load']);
       expect(seen.report.timings.navigateMs).toBeLessThan(8000);
     },
@@ -65,7 +65,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     options: { timeout: 4000, imageTimeout: 300 },
     check: (seen) => {
-      seen.expectColour(50, 50, green);
+      seen.expectColor(50, 50, green);
       expect(seen.report.softTimeouts).toContain('load');
       // The timeout of a response may end a moment before that of the image.
       const { loaded, failed, pending } = seen.report.images;
@@ -92,7 +92,7 @@ const pages: readonly HardPage[] = [
       '/content.svg': svgAnswer(green),
     },
     formats: ['png'],
-    check: (seen) => seen.expectColour(50, 50, green),
+    check: (seen) => seen.expectColor(50, 50, green),
   },
 ];
 

@@ -25,13 +25,13 @@ function holds(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, scale = 
     formats: [format],
     check: (seen) => {
       seen.expectSize(32 * scale, height * scale);
-      const scaled = ([y, colour]: readonly [number, string]) => [y * scale, colour] as const;
+      const scaled = ([y, color]: readonly [number, string]) => [y * scale, color] as const;
       const some = [0, 1, 79, 80, 159, 160, Math.floor(rows / 2), rows - 1].filter((index) => index < rows);
       seen.expectColumn(
         16,
         some.map((index) => scaled(row(index))),
       );
-      seen.expectColour(16, (height - 5) * scale, red);
+      seen.expectColor(16, (height - 5) * scale, red);
       if (seen.format === 'pdf') return;
       // Every row at the end of a tile is at its position.
       for (let index = 0; index < rows; index += 7) seen.expectColumn(16, [scaled(row(index))]);

@@ -128,10 +128,10 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       seen.expectSize(320, 800);
-      const at = (x: number, colours: readonly string[]) =>
+      const at = (x: number, colors: readonly string[]) =>
         seen.expectColumn(
           x,
-          colours.map((colour, index) => [index * 100 + 50, colour] as const),
+          colors.map((color, index) => [index * 100 + 50, color] as const),
         );
       const white = '#ffffff';
       at(75, ['#ff0000', '#00aa00', '#0000ff', white, '#00ffff', white, '#aa0000', '#0000aa']);

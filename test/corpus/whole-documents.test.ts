@@ -73,9 +73,9 @@ const pages: readonly HardPage[] = [
     formats,
     check: (seen) => {
       seen.expectSize(320, 550);
-      seen.expectColour(310, 25, red);
-      seen.expectColour(130, 25, red);
-      seen.expectColour(100, 25, blue);
+      seen.expectColor(310, 25, red);
+      seen.expectColor(130, 25, red);
+      seen.expectColor(100, 25, blue);
       seen.expectColumn(300, [row(0, 50), row(4, 50)]);
     },
   },
@@ -90,9 +90,9 @@ const pages: readonly HardPage[] = [
     formats,
     check: (seen) => {
       seen.expectSize(320, 240);
-      seen.expectColour(310, 50, red);
-      seen.expectColour(130, 50, red);
-      seen.expectColour(100, 50, blue);
+      seen.expectColor(310, 50, red);
+      seen.expectColor(130, 50, red);
+      seen.expectColor(100, 50, blue);
     },
   },
   {
@@ -164,8 +164,8 @@ const pages: readonly HardPage[] = [
     formats,
     check: (seen) => {
       seen.expectSize(320, 240);
-      seen.expectColour(80, 120, red);
-      seen.expectColour(240, 120, blue);
+      seen.expectColor(80, 120, red);
+      seen.expectColor(240, 120, blue);
     },
   },
   {
@@ -178,8 +178,8 @@ const pages: readonly HardPage[] = [
     },
     options: whole,
     check: (seen) => {
-      seen.expectColour(160, 100, red);
-      seen.expectColour(160, 690, blue);
+      seen.expectColor(160, 100, red);
+      seen.expectColor(160, 690, blue);
     },
   },
   {
@@ -189,7 +189,7 @@ const pages: readonly HardPage[] = [
     formats,
     check: (seen) => {
       seen.expectSize(320, 240);
-      seen.expectColour(160, 120, green);
+      seen.expectColor(160, 120, green);
     },
   },
   {
@@ -200,7 +200,7 @@ const pages: readonly HardPage[] = [
       expect(seen.picture.height).toBeGreaterThan(1000);
       expect(seen.picture.height).toBeLessThan(2500);
       const end = seen.picture.height - 60;
-      const drawn = Array.from({ length: 50 }, (_, y) => seen.picture.coloursInRow(end + y)).filter((n) => n > 1);
+      const drawn = Array.from({ length: 50 }, (_, y) => seen.picture.colorsInRow(end + y)).filter((n) => n > 1);
       expect(drawn.length).toBeGreaterThan(3);
       expect(seen.report.blank).toBe(false);
     },

@@ -46,7 +46,7 @@ const page = (options: HardPage['options'], name: string): HardPage => ({
       [250, '#123456'],
       [350, '#00aa00'],
     ]);
-    if (options?.isFullPage === true) seen.expectColour(320, 1550, '#ffff00');
+    if (options?.isFullPage === true) seen.expectColor(320, 1550, '#ffff00');
     expect(seen.report.softTimeouts).toEqual([]);
     expect(seen.requests).not.toContain('/script.js');
   },
@@ -64,6 +64,6 @@ testCorpus([
     },
     options: { javaScript: false },
     formats: ['png'],
-    check: (seen) => seen.expectColour(320, 400, '#00aa00'),
+    check: (seen) => seen.expectColor(320, 400, '#00aa00'),
   },
 ]);

@@ -51,7 +51,7 @@ describe('the life of an account', () => {
     return data.items.map(({ uuid }) => uuid);
   };
   const capture = (body: object) => fleet().api.capture(body, { key });
-  const page = (colour: string) => site().url('/colour', { c: colour });
+  const page = (color: string) => site().url('/color', { c: color });
   let cachedUrl: string | undefined;
   const cachedBody = () => ({
     url: (cachedUrl ??= page('ff0000')),

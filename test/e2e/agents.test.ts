@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Picture } from '../harness/picture.ts';
-import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { stripeColor } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 const fleet = useFleet();
@@ -35,7 +35,7 @@ test('an agent sees the top of a tall page, and gets a link to the whole picture
   expect(seen.size).toBe('784x1568');
   // 100 px of the page are 61.25 px of the picture.
   for (const stripe of [0, 7, 24]) {
-    expect(seen.difference(392, Math.round((stripe + 0.5) * 61.25), stripeColour(stripe))).toBeLessThan(12);
+    expect(seen.difference(392, Math.round((stripe + 0.5) * 61.25), stripeColor(stripe))).toBeLessThan(12);
   }
   expect(text).toContain('top 2560 of 6000 px');
   const [, fileUrl = ''] = /file: (\S+)/.exec(text) ?? [];

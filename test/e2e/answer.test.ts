@@ -79,8 +79,8 @@ describe('POST /capture', () => {
     });
   });
 
-  test('reports a picture of one colour as blank', async () => {
-    const blank = await fleet().api.captured({ url: site().url('/colour', { c: 'ffffff' }) });
+  test('reports a picture of one color as blank', async () => {
+    const blank = await fleet().api.captured({ url: site().url('/color', { c: 'ffffff' }) });
     const other = await fleet().api.captured({ url: site().url('/quadrants') });
     expect([blank.report.blank, other.report.blank]).toEqual([true, false]);
   });
@@ -96,7 +96,7 @@ describe('POST /capture', () => {
 
   test('charges one token, two with antiBot, none for a failure', async () => {
     const { api, usageCheck } = fleet();
-    const url = site().url('/colour');
+    const url = site().url('/color');
     const before = await usageCheck.usage();
     const plain = await api.captured({ url });
     const stealthy = await api.captured({ url, antiBot: true });
@@ -110,7 +110,7 @@ describe('POST /capture', () => {
   });
 
   test('the minimal request is a url', async () => {
-    const { status } = await fleet().api.captured({ url: site().url('/colour') });
+    const { status } = await fleet().api.captured({ url: site().url('/color') });
     expect(status).toBe('completed');
   });
 
@@ -122,14 +122,14 @@ describe('POST /capture', () => {
       block: {},
       viewport: {},
     };
-    const { status } = await fleet().api.captured({ url: site().url('/colour'), ...off });
+    const { status } = await fleet().api.captured({ url: site().url('/color'), ...off });
     expect(status).toBe('completed');
   });
 });
 
 describe('GET /captures/{uuid}', () => {
   test('returns the same result again', async () => {
-    const data = await fleet().api.captured({ url: site().url('/colour') });
+    const data = await fleet().api.captured({ url: site().url('/color') });
     const response = await fleet().api.get(`/captures/${data.uuid}`);
     expect(response.status).toBe(200);
     const body = (await response.json()) as { success: boolean; error: null; data: typeof data };
@@ -180,7 +180,7 @@ describe('GET /captures/{uuid}', () => {
 
   test('returns 404 for a capture of another account', async () => {
     const { api, usageCheck } = fleet();
-    const { uuid } = await api.captured({ url: site().url('/colour') });
+    const { uuid } = await api.captured({ url: site().url('/color') });
     const other = await usageCheck.addAccount('another-account');
     const response = await api.get(`/captures/${uuid}`, { key: other.key });
     expect(response.status).toBe(404);
@@ -188,7 +188,7 @@ describe('GET /captures/{uuid}', () => {
   });
 
   test('requires a key', async () => {
-    const { uuid } = await fleet().api.captured({ url: site().url('/colour') });
+    const { uuid } = await fleet().api.captured({ url: site().url('/color') });
     const response = await fleet().api.request(`/captures/${uuid}`);
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ success: false, error: { code: 'UNAUTHORIZED' }, data: null });
@@ -201,13 +201,13 @@ describe('keys', () => {
     ['a revoked key', { revokedAt: Date.now() - 1000 }, 401, 'API_KEY_REVOKED'],
   ] as const)('%s', async ([name, change, status, code]) => {
     const { key } = await fleet().usageCheck.addAccount(name.replaceAll(' ', '-'), change);
-    const refusal = await fleet().api.refused({ url: site().url('/colour') }, { key });
+    const refusal = await fleet().api.refused({ url: site().url('/color') }, { key });
     expect(refusal).toMatchObject({ status, code });
   });
 
   test('a key that expires tomorrow is accepted today', async () => {
     const { key } = await fleet().usageCheck.addAccount('until-tomorrow', { expiresAt: Date.now() + 86_400_000 });
-    const data = await fleet().api.captured({ url: site().url('/colour') }, { key });
+    const data = await fleet().api.captured({ url: site().url('/color') }, { key });
     expect(data.status).toBe('completed');
   });
 });
@@ -218,7 +218,7 @@ test('a link signed by the example returns the picture, or 304 if the client alr
   const headers = { authorization: `Bearer ${key}` };
   const made = await api.request('/keys/key-links/signing-secret', { method: 'POST', headers });
   const { data } = (await made.json()) as { data: { secret: string } };
-  const page = site().url('/colour', { why: "it's (a) *link* & more" });
+  const page = site().url('/color', { why: "it's (a) *link* & more" });
   const options = [`url=${page}`, 'viewport.width=333', 'viewport.height=111', 'hide=.a', 'hide=#b'];
   const program = fileURLToPath(new URL('../../examples/capture-link/link.mjs', import.meta.url));
   const args = [program, fleet().url, 'key-links', ...options];
@@ -286,7 +286,7 @@ describe('other endpoints of the front', () => {
     const { fronts, controller, renderers, api } = fleet();
     // No label contains data from a client.
     await api.request('/made-up-4711', { method: 'PATCH' });
-    await api.refused({ url: site().url('/colour') }, { key: 'made-up-4711-made-up-4711' });
+    await api.refused({ url: site().url('/color') }, { key: 'made-up-4711-made-up-4711' });
     const parts = [...fronts, controller, ...renderers];
     const texts = await Promise.all(
       parts.map(async (part) => {
@@ -308,11 +308,11 @@ describe('other endpoints of the front', () => {
 
   test('no log line of any process contains a query string, a key, or supplied html', async () => {
     const { api, key, fronts, controller, renderers } = fleet();
-    await api.captured({ url: site().url('/colour', { token: 'query-secret' }) });
+    await api.captured({ url: site().url('/color', { token: 'query-secret' }) });
     await api.captured({ html: '<p>html-secret</p>' });
     await api.refused({ url: site().url('/reset', { token: 'query-secret' }) });
     await api.refused({ html: 'html-secret' });
-    await api.refused({ url: site().url('/colour') }, { key: 'key-secret-key-secret' });
+    await api.refused({ url: site().url('/color') }, { key: 'key-secret-key-secret' });
     const lines = [...fronts, controller, ...renderers].map((part) => part.logs()).join('\n');
     for (const secret of ['query-secret', 'html-secret', 'key-secret', key]) expect(lines).not.toContain(secret);
     for (const line of lines.split('\n').filter(Boolean)) expect(() => JSON.parse(line) as unknown).not.toThrow();

@@ -50,7 +50,7 @@ describe.each(services)('%s', (service) => {
     try {
       await serving('us-east', 1);
       await operational();
-      const url = site().url('/colour');
+      const url = site().url('/color');
       const before = await api.call<UsageView>('GET', '/usage');
 
       const { key } = await api.call<NewKeyView>('POST', '/keys', {

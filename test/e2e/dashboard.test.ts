@@ -100,7 +100,7 @@ describe('signing in', () => {
 describe('the playground', () => {
   test('makes a picture, shows its report, and shows the request without the key', async () => {
     const page = await open({ key: fleet().key });
-    await page.getByLabel('Address', { exact: true }).fill(site().url('/colour', { c: '00ff00' }));
+    await page.getByLabel('Address', { exact: true }).fill(site().url('/color', { c: '00ff00' }));
     await page.keyboard.press('Control+Enter');
     await report(page).getByText('The page answered with status 200.').waitFor();
     const picture = page.getByRole('img', { name: /^Capture of/ });
@@ -276,7 +276,7 @@ describe('accessibility', () => {
     await report(page).waitFor();
     for (const isDark of [false, true]) {
       await page.emulateMedia({ colorScheme: isDark ? 'dark' : 'light' });
-      // A hundred fields are slow to check. In dark mode one group is enough, because colours are pairs for light and dark.
+      // A hundred fields are slow to check. In dark mode one group is enough, because colors are pairs for light and dark.
       await page
         .locator('.option-group')
         .evaluateAll(

@@ -53,7 +53,7 @@ describe('addresses that the front refuses immediately', () => {
 
 describe.concurrent('redirects to refused addresses', () => {
   test('after several to allowed ones', { tags: 'long' }, async () => {
-    const target = inside().visit('/colour');
+    const target = inside().visit('/color');
     const refusal = await fleet().api.refused({ url: site().url('/redirect', { hops: 3, to: target.url }) });
     expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
     expect(target.requests).toEqual([]);
@@ -126,7 +126,7 @@ describe.concurrent('requests of a page', () => {
 
 describe('names', () => {
   test('localhost is allowed if its addresses are allowed', async () => {
-    const { picture } = await fleet().api.picture({ url: `http://localhost:${site().port}/colour` });
+    const { picture } = await fleet().api.picture({ url: `http://localhost:${site().port}/color` });
     expect(picture.share('#00ff00')).toBe(1);
   });
 });

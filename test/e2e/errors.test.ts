@@ -56,7 +56,7 @@ describe.concurrent('NAVIGATION_FAILED', () => {
   });
 
   test('an https address of a plain http server', { tags: 'long' }, async () => {
-    const refusal = await fleet().api.refused({ url: `https://127.0.0.1:${site().port}/colour` });
+    const refusal = await fleet().api.refused({ url: `https://127.0.0.1:${site().port}/color` });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 });
@@ -128,7 +128,7 @@ describe('memory', { tags: 'long' }, () => {
     // Long before its timeout: the page reaches the memory limit within seconds.
     expect(refusal.ms).toBeLessThan(20_000);
     expect(await fleet().usageCheck.usage()).toEqual(before);
-    const { picture } = await fleet().api.picture({ url: site().url('/colour') });
+    const { picture } = await fleet().api.picture({ url: site().url('/color') });
     expect(picture.share('#00ff00')).toBe(1);
   });
 

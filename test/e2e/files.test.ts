@@ -49,7 +49,7 @@ describe('GET /files/{name}', () => {
   test('the ETag is the same for equal files, and different for another capture', async () => {
     const [first, second] = await Promise.all([get({}, 'HEAD'), get({}, 'HEAD')]);
     expect(first.headers.get('etag')).toBe(second.headers.get('etag'));
-    const other = await fleet().api.captured({ url: site().url('/colour') });
+    const other = await fleet().api.captured({ url: site().url('/color') });
     const response = await fleet().api.request(other.fileUrl, { method: 'HEAD' });
     expect(response.headers.get('etag')).not.toBe(first.headers.get('etag'));
   });

@@ -1,7 +1,7 @@
 // @module-tag long
 import { describe, expect, test } from 'vitest';
 import { peak } from '../harness/site/site.ts';
-import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { stripeColor } from '../harness/site/pages/tall-pages.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
@@ -48,7 +48,7 @@ describe('ten captures at once on two slots', () => {
     const results = await Promise.all(kinds.map((kind) => api.picture(kind)));
     for (const [index, { picture }] of results.entries()) {
       expect(picture.size).toBe(`1280x${1000 + index * 100}`);
-      expect(picture.difference(640, 950, stripeColour(9))).toBeLessThanOrEqual(8);
+      expect(picture.difference(640, 950, stripeColor(9))).toBeLessThanOrEqual(8);
     }
   });
 });
@@ -79,7 +79,7 @@ describe('a client that disconnects', () => {
     );
 
     const given = new AbortController();
-    const unwanted = site().visit('/colour');
+    const unwanted = site().visit('/color');
     const gone = api.capture({ url: unwanted.url }, { signal: given.signal }).then(
       () => 'answered',
       (error: Error) => error.name,
@@ -116,7 +116,7 @@ describe('a client that disconnects', () => {
     expect(record.status).toBe('completed');
     await queueEmpty();
     expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
-    const { picture } = await api.picture({ url: site().url('/colour') });
+    const { picture } = await api.picture({ url: site().url('/color') });
     expect(picture.share('#00ff00')).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 // @module-tag long
 import { describe, expect, test } from 'vitest';
-import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { stripeColor } from '../harness/site/pages/tall-pages.ts';
 import type { Picture } from '../harness/picture.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
@@ -14,7 +14,7 @@ const whole = (path: string, parameters: Record<string, string | number> = {}, r
 /** The expected stripes of /tall from row `from` on. */
 function expectStripes(picture: Picture, from: number, to: number): void {
   for (let y = Math.ceil(from / 100) * 100 + 50; y < to; y += 100) {
-    expect([y, picture.at(640, y)]).toEqual([y, stripeColour(Math.floor(y / 100))]);
+    expect([y, picture.at(640, y)]).toEqual([y, stripeColor(Math.floor(y / 100))]);
   }
 }
 
@@ -31,7 +31,7 @@ describe.concurrent('whole pages', () => {
 
   test('content that appears on scrolling is visible', async () => {
     const { picture } = await whole('/reveal');
-    for (let n = 0; n < 8; n++) expect([n, picture.at(640, n * 500 + 250)]).toEqual([n, stripeColour(n)]);
+    for (let n = 0; n < 8; n++) expect([n, picture.at(640, n * 500 + 250)]).toEqual([n, stripeColor(n)]);
   });
 
   test.for(['sticky', 'fixed'])('a %s header appears once', async (mode) => {
@@ -46,8 +46,8 @@ describe.concurrent('whole pages', () => {
     for (let n = 0; n < 4; n++) {
       expect([n, picture.at(640, n * 600), picture.at(640, n * 600 + 599)]).toEqual([
         n,
-        stripeColour(n),
-        stripeColour(n),
+        stripeColor(n),
+        stripeColor(n),
       ]);
     }
   });
@@ -61,7 +61,7 @@ describe.concurrent('whole pages', () => {
   test('a page that grows to a limit is shown to its end', async () => {
     const { data, picture } = await whole('/growing', { max: 6 }, { viewport: { width: 400 } });
     expect(picture.size).toBe('400x6000');
-    expect(picture.at(200, 5500)).toBe(stripeColour(5));
+    expect(picture.at(200, 5500)).toBe(stripeColor(5));
     expect(data.report.truncated).toBe(false);
   });
 
@@ -81,9 +81,9 @@ describe.concurrent('whole pages', () => {
     const { picture } = await whole('/tall', { h: 25_000 }, { viewport: { width: 320 } });
     expect(picture.size).toBe('320x25000');
     for (let y = 50; y < 25_000; y += 100) {
-      expect([y, picture.at(160, y)]).toEqual([y, stripeColour(Math.floor(y / 100))]);
+      expect([y, picture.at(160, y)]).toEqual([y, stripeColor(Math.floor(y / 100))]);
     }
-    for (const y of [8191, 8192, 16_383, 16_384]) expect(picture.at(160, y)).toBe(stripeColour(Math.floor(y / 100)));
+    for (const y of [8191, 8192, 16_383, 16_384]) expect(picture.at(160, y)).toBe(stripeColor(Math.floor(y / 100)));
   });
 
   test('a page shorter than the viewport is as tall as the viewport, or as its content', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readFacts } from '../harness/pdf-facts.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
-import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { stripeColor } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 const fleet = useFleet();
@@ -54,8 +54,8 @@ describe.concurrent('content', () => {
     expect(pdf.title).toBe('Three sections');
   });
 
-  test('printBackground, the default, prints colours', async () => {
-    const url = site().url('/colour');
+  test('printBackground, the default, prints colors', async () => {
+    const url = site().url('/color');
     const { bytes } = await fleet().api.pdf({ url });
     const picture = await rasterPage(bytes);
     expect(picture.difference(picture.width / 2, picture.height / 2, '#00ff00')).toBeLessThanOrEqual(4);
@@ -148,7 +148,7 @@ describe.concurrent('isFullPage', { tags: 'long' }, () => {
     const picture = await rasterPage(bytes);
     for (const stripe of [0, 13, 39]) {
       const y = Math.round(((stripe * 100 + 50) * picture.height) / 4000);
-      expect(picture.difference(picture.width / 2, y, stripeColour(stripe))).toBeLessThanOrEqual(4);
+      expect(picture.difference(picture.width / 2, y, stripeColor(stripe))).toBeLessThanOrEqual(4);
     }
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { stripeColour, stripeHeight } from '../harness/site/pages/tall-pages.ts';
+import { stripeColor, stripeHeight } from '../harness/site/pages/tall-pages.ts';
 import type { BrowserFacts } from '../harness/site/pages/network-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 const fleet = useFleet();
 const site = useSite();
 
-/** The colours of the squares of /quadrants, at a point in the middle of each, and one outside. */
+/** The colors of the squares of /quadrants, at a point in the middle of each, and one outside. */
 const squares = [
   [50, 50, '#ff0000'],
   [150, 50, '#00ff00'],
@@ -20,7 +20,7 @@ describe.concurrent('format', () => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/quadrants') });
     expect(picture.format).toBe('png');
     expect(picture.size).toBe('1280x720');
-    for (const [x, y, colour] of squares) expect(picture.at(x, y)).toBe(colour);
+    for (const [x, y, color] of squares) expect(picture.at(x, y)).toBe(color);
     // The edges are at the same positions as in the page.
     expect([picture.at(99, 99), picture.at(100, 99), picture.at(99, 100), picture.at(100, 100)]).toEqual([
       '#ff0000',
@@ -33,13 +33,13 @@ describe.concurrent('format', () => {
   });
 
   test.for(['jpeg', 'webp'] as const)(
-    '%s has the colours of the page, as exactly as the format allows',
+    '%s has the colors of the page, as exactly as the format allows',
     { tags: 'long' },
     async (format) => {
       const { data, picture } = await fleet().api.picture({ url: site().url('/quadrants'), format });
       expect(picture.format).toBe(format);
       expect(picture.size).toBe('1280x720');
-      for (const [x, y, colour] of squares) expect(picture.difference(x, y, colour)).toBeLessThanOrEqual(8);
+      for (const [x, y, color] of squares) expect(picture.difference(x, y, color)).toBeLessThanOrEqual(8);
       expect(data.metadata).toMatchObject({ format, mimeType: `image/${format}`, width: 1280, height: 720 });
       expect(data.fileUrl.endsWith(`.${format}`)).toBe(true);
     },
@@ -104,7 +104,7 @@ describe.concurrent('viewport', () => {
     [{ height: 500 }, '1280x500'],
     [{ deviceScaleFactor: 2 }, '2560x1440'],
   ] as const)('%j uses defaults for missing fields', { tags: 'long' }, async ([viewport, size]) => {
-    const { picture } = await fleet().api.picture({ url: site().url('/colour'), viewport });
+    const { picture } = await fleet().api.picture({ url: site().url('/color'), viewport });
     expect(picture.size).toBe(size);
     expect(picture.share('#00ff00')).toBe(1);
   });
@@ -157,7 +157,7 @@ describe.concurrent('isFullPage', () => {
       expect(data.metadata).toMatchObject({ fullPage: true, width: 1280, height: 3050 });
       for (let stripe = 0; stripe <= 30; stripe++) {
         const middle = stripe * stripeHeight + (stripe === 30 ? 25 : 50);
-        expect(picture.difference(640, middle, stripeColour(stripe))).toBeLessThanOrEqual(tolerance);
+        expect(picture.difference(640, middle, stripeColor(stripe))).toBeLessThanOrEqual(tolerance);
       }
     },
   );
@@ -166,14 +166,14 @@ describe.concurrent('isFullPage', () => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/tall', { h: 3050 }) });
     expect(picture.size).toBe('1280x720');
     expect(data.metadata.fullPage).toBe(false);
-    expect(picture.at(640, 719)).toBe(stripeColour(7));
+    expect(picture.at(640, 719)).toBe(stripeColor(7));
   });
 
   test('keeps the width and the scale of the viewport, and overrides its height', { tags: 'long' }, async () => {
     const viewport = { width: 300, height: 2000, deviceScaleFactor: 2 };
     const tall = await fleet().api.picture({ url: site().url('/tall', { h: 2500 }), isFullPage: true, viewport });
     expect(tall.picture.size).toBe('600x5000');
-    expect(tall.picture.at(300, 4999)).toBe(stripeColour(24));
+    expect(tall.picture.at(300, 4999)).toBe(stripeColor(24));
   });
 });
 
@@ -182,10 +182,10 @@ describe.concurrent('colorScheme', () => {
     [undefined, '#fafafa'],
     ['light', '#fafafa'],
     ['dark', '#101010'],
-  ] as const)('%s', async ([colorScheme, colour]) => {
+  ] as const)('%s', async ([colorScheme, color]) => {
     const body = { url: site().url('/scheme'), ...(colorScheme === undefined ? {} : { colorScheme }) };
     const { picture } = await fleet().api.picture(body);
-    expect(picture.share(colour)).toBe(1);
+    expect(picture.share(color)).toBe(1);
   });
 
   test('no-preference is not dark', { tags: 'long' }, async () => {
@@ -206,7 +206,7 @@ describe.concurrent('cdnTtl', () => {
     [61, 61],
     [2_592_000, 2_592_000],
   ] as const)('%s sets the expiry of the file', async ([cdnTtl, seconds]) => {
-    const body = { url: site().url('/colour'), ...(cdnTtl === undefined ? {} : { cdnTtl }) };
+    const body = { url: site().url('/color'), ...(cdnTtl === undefined ? {} : { cdnTtl }) };
     const { metadata, fileUrl } = await fleet().api.captured(body);
     const lifetime = (Date.parse(metadata.expiresAt) - Date.parse(metadata.capturedAt)) / 1000;
     expect(Math.abs(lifetime - seconds)).toBeLessThan(2);

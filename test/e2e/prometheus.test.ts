@@ -27,7 +27,7 @@ test(
     await api.captured(cached);
     await api.captured({ html: '<p>in the background</p>', background: true });
     await api.refused({ url: site().url('/reset') });
-    await api.refused({ url: site().url('/colour') }, { key: 'unknown-key-unknown-key' });
+    await api.refused({ url: site().url('/color') }, { key: 'unknown-key-unknown-key' });
     // There is no cluster here, JetStream has no limit, there may be no canary yet, and some panels show data only above 0.
     const absent = /container_|kube_|_kubernetes_|_jetstream_max_bytes|_canary_|_missing_files|> 0$|ALERTS/;
     const panels = await dashboardPanels();

@@ -49,10 +49,10 @@ async function capture(
   return result;
 }
 
-/** The share of rows with more than one colour. */
+/** The share of rows with more than one color. */
 function inkedRows(picture: Picture): number {
   const rows = Array.from({ length: picture.height }, (_, y) => y);
-  return rows.filter((y) => picture.coloursInRow(y) > 1).length / picture.height;
+  return rows.filter((y) => picture.colorsInRow(y) > 1).length / picture.height;
 }
 
 describe('gentelella, an admin template built by Vite', () => {
@@ -61,7 +61,7 @@ describe('gentelella, an admin template built by Vite', () => {
     expect(picture.size).toBe('1280x720');
     expect(data.report).toMatchObject({ httpStatus: 200, blank: false, challenge: false });
     expect(data.report.title).toMatch(/Gentelella/i);
-    // Dark side bar on the left, light page on the right, and many colours.
+    // Dark side bar on the left, light page on the right, and many colors.
     const [sidebar, content] = [picture.at(5, 500), picture.at(1270, 715)];
     expect(luminance(sidebar)).toBeLessThan(60);
     expect(luminance(content)).toBeGreaterThan(220);
@@ -88,8 +88,8 @@ describe('gentelella, an admin template built by Vite', () => {
     expect(light.picture.height).toBeGreaterThan(3000);
     expect(light.picture.height).toBeLessThan(9000);
     expect(Math.abs(dark.picture.height - light.picture.height)).toBeLessThan(200);
-    expect(luminance(light.picture.dominant(1)[0]?.colour ?? '')).toBeGreaterThan(220);
-    expect(luminance(dark.picture.dominant(1)[0]?.colour ?? '')).toBeLessThan(70);
+    expect(luminance(light.picture.dominant(1)[0]?.color ?? '')).toBeGreaterThan(220);
+    expect(luminance(dark.picture.dominant(1)[0]?.color ?? '')).toBeLessThan(70);
     // Sections that fade in on scrolling are visible: no half of a screen is empty.
     for (const picture of [light.picture, dark.picture]) expect(longestGap(picture)).toBeLessThan(360);
   });
@@ -102,7 +102,7 @@ describe('98.css, a documentation of one long page', () => {
     expect(picture.height).toBeGreaterThan(7000);
     expect(picture.height).toBeLessThan(20_000);
     // Mostly Windows 98 gray, with some blue title bars.
-    expect(picture.dominant(1)[0]?.colour).toBe('#c0c0c0');
+    expect(picture.dominant(1)[0]?.color).toBe('#c0c0c0');
     expect(picture.share('#000080', 10)).toBeGreaterThan(0.0005);
     // Screens further down have as much content as the first.
     expect(longestGap(picture, 300)).toBeLessThan(700);
@@ -139,7 +139,7 @@ describe('Pico, a documentation of many pages', () => {
       format: 'webp',
     });
     expect(picture.size).toBe('1170x2532');
-    expect(luminance(picture.dominant(1)[0]?.colour ?? '')).toBeLessThan(60);
+    expect(luminance(picture.dominant(1)[0]?.color ?? '')).toBeLessThan(60);
   });
 });
 
@@ -153,12 +153,12 @@ describe('reveal.js, slides drawn by script', () => {
   });
 });
 
-function luminance(colour: string): number {
-  const value = Number.parseInt(colour.slice(1), 16);
+function luminance(color: string): number {
+  const value = Number.parseInt(color.slice(1), 16);
   return 0.2126 * (value >> 16) + 0.7152 * ((value >> 8) & 255) + 0.0722 * (value & 255);
 }
 
-/** Maximum number of consecutive rows, right of `left` px, that have only one colour. */
+/** Maximum number of consecutive rows, right of `left` px, that have only one color. */
 function longestGap(picture: Picture, left = 0): number {
   let longest = 0;
   let gap = 0;

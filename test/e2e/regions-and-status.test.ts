@@ -45,7 +45,7 @@ afterEach(async () => {
 
 describe('region', () => {
   test.for(['us-east', 'eu-west'] as const)('%s renders the capture, and the response names it', async (region) => {
-    const { data, picture } = await fleet().api.picture({ url: site().url('/colour'), region });
+    const { data, picture } = await fleet().api.picture({ url: site().url('/color'), region });
     expect(data.region).toBe(region);
     expect(picture.share('#00ff00')).toBe(1);
     await until('its renderer to log it', () => fleet().renderer(region).logs().includes(data.uuid));
@@ -54,7 +54,7 @@ describe('region', () => {
   });
 
   test('auto, the default, selects the home region if it has a free slot', async () => {
-    for (const body of [{ url: site().url('/colour') }, { url: site().url('/colour'), region: 'auto' }]) {
+    for (const body of [{ url: site().url('/color') }, { url: site().url('/color'), region: 'auto' }]) {
       await idle('eu-west', 'us-east');
       expect((await fleet().api.captured(body)).region).toBe('eu-west');
     }
@@ -70,7 +70,7 @@ describe('region', () => {
         .usageCheck.serving('eu-west')
         .some(({ busy: slots }) => slots === 1),
     );
-    const data = await fleet().api.captured({ url: site().url('/colour') });
+    const data = await fleet().api.captured({ url: site().url('/color') });
     held.release();
     expect(data.region).toBe('us-east');
     expect((await busy).region).toBe('eu-west');
@@ -78,7 +78,7 @@ describe('region', () => {
 
   test('a named region waits for a renderer of that region, even if another region has free slots', async () => {
     const held = site().visit('/held');
-    const waiting = site().visit('/colour');
+    const waiting = site().visit('/color');
     const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
     await held.underWay(busy);
     const queued = fleet().api.captured({ url: waiting.url, region: 'eu-west' });
@@ -94,7 +94,7 @@ describe('region', () => {
   test.for(['us-west', 'eu-central', 'asia-east', 'asia-southeast'])(
     '%s is not installed, and is rejected immediately',
     async (region) => {
-      const refusal = await fleet().api.refused({ url: site().url('/colour'), region });
+      const refusal = await fleet().api.refused({ url: site().url('/color'), region });
       expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
       expect(refusal.message).toContain(region);
       // The capture does not wait in the queue, where it would have a minute.
@@ -155,15 +155,15 @@ describe('status', () => {
     expect(check.problems({ ...json, path: '/status/engine', body: broken.status })).toEqual([]);
 
     // The region fails immediately; auto avoids it.
-    const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
+    const refusal = await api.refused({ url: site().url('/color'), region: 'us-east' });
     expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
     expect(refusal.ms).toBeLessThan(20_000);
-    expect((await api.captured({ url: site().url('/colour') })).region).toBe('eu-west');
+    expect((await api.captured({ url: site().url('/color') })).region).toBe('eu-west');
 
     await renderer('us-east').start();
     await fleet().serving('us-east', 1);
     await fleet().operational();
-    expect((await api.captured({ url: site().url('/colour'), region: 'us-east' })).region).toBe('us-east');
+    expect((await api.captured({ url: site().url('/color'), region: 'us-east' })).region).toBe('us-east');
 
     const incident = await until('the incident to end', async () => {
       const response = await api.request('/status/history.json');
@@ -188,7 +188,7 @@ describe('status', () => {
     const rendering = api.capture({ url: held.url, region: 'us-east' });
     await held.underWay(rendering);
     const start = performance.now();
-    const queued = api.capture({ url: site().url('/colour'), region: 'us-east' });
+    const queued = api.capture({ url: site().url('/color'), region: 'us-east' });
     await until('the job to be queued', async () => (await fleet().usageCheck.queued()) >= 2);
     await renderer('us-east').kill('SIGKILL');
     const answer = await queued;
@@ -219,7 +219,7 @@ describe('status', () => {
       { intervalMs: 100 },
     );
     expect(status.status).toBe('major_outage');
-    const refusal = await fleet().api.refused({ url: site().url('/colour') });
+    const refusal = await fleet().api.refused({ url: site().url('/color') });
     expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
     await Promise.all([renderer('us-east').start(), renderer('eu-west').start()]);
     await operational();
@@ -235,7 +235,7 @@ describe('status', () => {
     part.signal('SIGTERM');
     await until('the renderer to be draining', async () => (await part.probe('/readyz')).status === 503);
     await fleet().serving('us-east', 0);
-    const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
+    const refusal = await api.refused({ url: site().url('/color'), region: 'us-east' });
     expect(refusal.code).toBe('REGION_UNAVAILABLE');
     held.release();
     expect((await capturing).region).toBe('us-east');

@@ -50,7 +50,7 @@ test('a browser is replaced after its maximum number of captures', async () => {
     const now = await browsers();
     return now.length === 2 && now;
   });
-  for (let count = 0; count < 6; count++) await fleet().api.captured({ url: site().url('/colour') });
+  for (let count = 0; count < 6; count++) await fleet().api.captured({ url: site().url('/color') });
   await until('a new browser in place of an old one', async () => {
     const now = await browsers();
     return now.length === 2 && before.some((pid) => !now.includes(pid));
@@ -58,7 +58,7 @@ test('a browser is replaced after its maximum number of captures', async () => {
 });
 
 test('a persisted capture is kept for the number of days that the operator set', async () => {
-  const { metadata } = await fleet().api.captured({ url: site().url('/colour'), persistence: { enabled: true } });
+  const { metadata } = await fleet().api.captured({ url: site().url('/color'), persistence: { enabled: true } });
   const days = (Date.parse(metadata.expiresAt) - Date.parse(metadata.capturedAt)) / 86_400_000;
   expect(days).toBeCloseTo(7, 3);
 });

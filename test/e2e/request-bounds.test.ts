@@ -1,7 +1,7 @@
 // @module-tag long
 import { describe, expect, test } from 'vitest';
 import { maxSide } from '@webcapture/shared/api/formats.ts';
-import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { stripeColor } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 const fleet = useFleet();
@@ -9,7 +9,7 @@ const site = useSite();
 
 /** A page on the test site whose address has exactly `length` characters. */
 function urlOf(length: number): string {
-  const base = `${site().url('/colour')}&pad=`;
+  const base = `${site().url('/color')}&pad=`;
   return base + 'x'.repeat(length - base.length);
 }
 
@@ -38,7 +38,7 @@ describe.concurrent('numeric fields', () => {
   /** `{viewport: {width: 16}}` for `viewport.width` and 16. */
   const bodyOf = (field: string, value: number, rest: object = {}) => {
     const [outer = '', inner] = field.split('.');
-    return { url: site().url('/colour'), ...rest, [outer]: inner === undefined ? value : { [inner]: value } };
+    return { url: site().url('/color'), ...rest, [outer]: inner === undefined ? value : { [inner]: value } };
   };
 
   const accepted = numbers.flatMap(([field, values, , rest]) => values.map((value) => [field, value, rest] as const));
@@ -113,7 +113,7 @@ describe('length of html', () => {
 describe('pixels of the viewport', () => {
   test('more are rejected', async () => {
     const viewport = { width: 7500, height: 5001, deviceScaleFactor: 2 };
-    const refusal = await fleet().api.refused({ url: site().url('/colour'), viewport });
+    const refusal = await fleet().api.refused({ url: site().url('/color'), viewport });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(refusal.message).toMatch(/viewport.*megapixel/s);
   });
@@ -129,7 +129,7 @@ describe('the maximum height of a format', () => {
     expect(picture.size).toBe(`64x${maxSide.png}`);
     expect(data.metadata.height).toBe(maxSide.png);
     for (const stripe of [0, 79, 80, 81, 160, 999]) {
-      expect(picture.at(32, stripe * 100 + 50)).toBe(stripeColour(stripe));
+      expect(picture.at(32, stripe * 100 + 50)).toBe(stripeColor(stripe));
     }
   });
 

@@ -86,7 +86,7 @@ describe.concurrent('url', () => {
     const url = site().url('/redirect');
     const data = await fleet().api.captured({ url });
     expect(data.metadata.url).toBe(url);
-    expect(data.report.finalUrl).toContain('/colour');
+    expect(data.report.finalUrl).toContain('/color');
     expect(data.report.httpStatus).toBe(200);
   });
 
@@ -100,23 +100,23 @@ describe.concurrent('url', () => {
   test.for(['meta', 'script'])('a redirect by the page through %s is followed', { tags: 'long' }, async (by) => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/lead-on', { by }), delay: 1000 });
     expect(picture.share('#00ff00')).toBe(1);
-    expect(data.report.finalUrl).toContain('/colour');
+    expect(data.report.finalUrl).toContain('/color');
   });
 
   test('can have a name, a fragment, and characters that need encoding', { tags: 'long' }, async () => {
     const { port } = site();
-    const visit = site().visit('/colour', { title: 'ein Löffel' });
+    const visit = site().visit('/color', { title: 'ein Löffel' });
     const query = new URL(visit.url).search;
-    const data = await fleet().api.captured({ url: `http://localhost:${port}/colour${query}#part` });
+    const data = await fleet().api.captured({ url: `http://localhost:${port}/color${query}#part` });
     expect(data.report.title).toBe('ein Löffel');
-    const [seen] = visit.seen('/colour');
+    const [seen] = visit.seen('/color');
     expect(seen?.headers.host).toBe(`localhost:${port}`);
   });
 
   test('the site receives the request of a normal browser', async () => {
-    const visit = site().visit('/colour');
+    const visit = site().visit('/color');
     await fleet().api.captured({ url: visit.url });
-    const [seen] = visit.seen('/colour');
+    const [seen] = visit.seen('/color');
     expect(seen).toMatchObject({ method: 'GET' });
     expect(seen?.headers['user-agent']).toMatch(/^Mozilla\/5\.0 .*Chrome\/\d+/);
     expect(seen?.headers.accept).toContain('text/html');

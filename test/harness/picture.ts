@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 
-/** A decoded image. Colours are written `#rrggbb`. */
+/** A decoded image. Colors are written `#rrggbb`. */
 export class Picture {
   readonly width: number;
   readonly height: number;
@@ -31,7 +31,7 @@ export class Picture {
   static async of(bytes: Buffer): Promise<Picture> {
     const image = sharp(bytes, { limitInputPixels: false });
     const { format } = await image.metadata();
-    const { data, info } = await image.removeAlpha().toColourspace('srgb').raw().toBuffer({ resolveWithObject: true });
+    const { data, info } = await image.removeAlpha().toColorspace('srgb').raw().toBuffer({ resolveWithObject: true });
     return new Picture(bytes, format, { data, width: info.width, height: info.height });
   }
 
@@ -39,19 +39,19 @@ export class Picture {
     return `${this.width}x${this.height}`;
   }
 
-  /** Returns the colour of one pixel; throws outside of the picture. */
+  /** Returns the color of one pixel; throws outside of the picture. */
   at(x: number, y: number): string {
     return `#${this.#valueAt(x, y).toString(16).padStart(6, '0')}`;
   }
 
-  /** Returns the greatest channel difference between a pixel and a colour: 0 if they are equal. */
-  difference(x: number, y: number, colour: string): number {
-    return channelDifference(this.#valueAt(x, y), parseColour(colour));
+  /** Returns the greatest channel difference between a pixel and a color: 0 if they are equal. */
+  difference(x: number, y: number, color: string): number {
+    return channelDifference(this.#valueAt(x, y), parseColor(color));
   }
 
-  /** Returns the share, 0 to 1, of pixels that differ from a colour by at most `tolerance` in each channel. */
-  share(colour: string, tolerance = 0): number {
-    const wanted = parseColour(colour);
+  /** Returns the share, 0 to 1, of pixels that differ from a color by at most `tolerance` in each channel. */
+  share(color: string, tolerance = 0): number {
+    const wanted = parseColor(color);
     const [red, green, blue] = [wanted >> 16, (wanted >> 8) & 255, wanted & 255];
     const rgb = this.#rgb;
     const isNear = (value = 0, channel: number) => value - channel <= tolerance && channel - value <= tolerance;
@@ -62,8 +62,8 @@ export class Picture {
     return count / (this.width * this.height);
   }
 
-  /** Returns the most frequent colours with their shares, most frequent first. */
-  dominant(count = 5): { colour: string; share: number }[] {
+  /** Returns the most frequent colors with their shares, most frequent first. */
+  dominant(count = 5): { color: string; share: number }[] {
     const counts = new Map<number, number>();
     const rgb = this.#rgb;
     // Adjacent pixels are often equal, so a run of them is counted at once.
@@ -82,21 +82,21 @@ export class Picture {
       .toSorted((a, b) => b[1] - a[1])
       .slice(0, count)
       .map(([value, pixels]) => ({
-        colour: `#${value.toString(16).padStart(6, '0')}`,
+        color: `#${value.toString(16).padStart(6, '0')}`,
         share: pixels / (this.width * this.height),
       }));
   }
 
-  /** Returns the number of different colours in a row of pixels: 1 means that the row is empty. */
-  coloursInRow(y: number): number {
-    const colours = new Set<number>();
-    for (let x = 0; x < this.width; x++) colours.add(this.#valueAt(x, y));
-    return colours.size;
+  /** Returns the number of different colors in a row of pixels: 1 means that the row is empty. */
+  colorsInRow(y: number): number {
+    const colors = new Set<number>();
+    for (let x = 0; x < this.width; x++) colors.add(this.#valueAt(x, y));
+    return colors.size;
   }
 
-  /** Returns the rows, from top to bottom, whose pixel at `x` is within `tolerance` of a colour. */
-  rowsOf(x: number, colour: string, tolerance = 0): number[] {
-    const wanted = parseColour(colour);
+  /** Returns the rows, from top to bottom, whose pixel at `x` is within `tolerance` of a color. */
+  rowsOf(x: number, color: string, tolerance = 0): number[] {
+    const wanted = parseColor(color);
     return Array.from({ length: this.height }, (_, y) => y).filter(
       (y) => channelDifference(this.#valueAt(x, y), wanted) <= tolerance,
     );
@@ -110,9 +110,9 @@ export class Picture {
   }
 }
 
-function parseColour(colour: string): number {
-  if (!/^#[0-9a-f]{6}$/.test(colour)) throw new TypeError(`"${colour}" is not a colour like #00ff7f`);
-  return Number.parseInt(colour.slice(1), 16);
+function parseColor(color: string): number {
+  if (!/^#[0-9a-f]{6}$/.test(color)) throw new TypeError(`"${color}" is not a color like #00ff7f`);
+  return Number.parseInt(color.slice(1), 16);
 }
 
 function channelDifference(a: number, b: number): number {

@@ -28,7 +28,7 @@ import { silentLog } from './nats-session.ts';
 import { plainReport } from './records.ts';
 
 /** The stand-in's reaction to one job; the default is to complete it immediately. */
-export type Behaviour = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
+export type Behavior = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
 
 /** The first bytes that identify the type of a file. */
 const signatures: Readonly<Record<Exclude<Format, 'png'>, Buffer>> = {
@@ -47,7 +47,7 @@ export class StandInRenderer {
   readonly store: EmbeddedStore;
   /** Every received job, in order. */
   readonly jobs: CaptureJob[] = [];
-  behaviour: Behaviour = (job, renderer) => renderer.complete(job);
+  behavior: Behavior = (job, renderer) => renderer.complete(job);
   /** Content of its files after the first bytes. */
   bytes = Buffer.from('the bytes of a picture');
   /** The report for the page of a job. */
@@ -223,7 +223,7 @@ export class StandInRenderer {
     this.#taken.set(`${job.uuid}:${job.revision}`, { job, delivery: message.delivery, takenAt: performance.now() });
     this.jobs.push(job);
     try {
-      await traceJob(message, job, this.session.clock, () => this.behaviour(job, this));
+      await traceJob(message, job, this.session.clock, () => this.behavior(job, this));
       await message.ack().catch(() => undefined);
     } finally {
       clearInterval(working);

@@ -30,16 +30,16 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/whole-documents',
   ],
   'hiding.ts': ['corpus/elements', 'corpus/consent'],
-  'main-document.ts': ['corpus/behaviour', 'integration/capture/navigate', 'corpus/documents'],
+  'main-document.ts': ['corpus/behavior', 'integration/capture/navigate', 'corpus/documents'],
   'miss.ts': ['corpus/selectors', 'corpus/elements'],
   'navigate.ts': [
     'unit/renderer/navigate',
     'unit/renderer/unopened-pages',
     'integration/capture/navigate',
-    'corpus/behaviour',
+    'corpus/behavior',
     'corpus/documents',
   ],
-  'navigation-failure.ts': ['unit/renderer/navigation-failure', 'integration/capture/navigate', 'corpus/behaviour'],
+  'navigation-failure.ts': ['unit/renderer/navigation-failure', 'integration/capture/navigate', 'corpus/behavior'],
   'network.ts': ['unit/renderer/network', 'corpus/late-content', 'integration/capture/settle', 'corpus/third-parties'],
   'open.ts': [
     'unit/renderer/open',
@@ -94,7 +94,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'user-agent.ts': ['unit/renderer/user-agent', 'corpus/visitor'],
   'visitor.ts': ['corpus/visitor', 'corpus/page-options'],
   'wait-for.ts': ['unit/renderer/wait-for', 'corpus/elements'],
-  'world.ts': ['unit/renderer/world', 'corpus/without-scripts', 'corpus/behaviour', 'corpus/elements'],
+  'world.ts': ['unit/renderer/world', 'corpus/without-scripts', 'corpus/behavior', 'corpus/elements'],
   'scripts/activity.ts': ['integration/page-scripts/waits', 'integration/capture/activity'],
   'scripts/animations.ts': [
     'integration/page-scripts/animations',
@@ -158,7 +158,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/waits.ts': [
     'integration/page-scripts/waits',
     'corpus/late-content',
-    'corpus/behaviour',
+    'corpus/behavior',
     'integration/capture/settle',
   ],
   'scripts/walking.ts': ['integration/page-scripts/extraction', 'corpus/extracting'],

@@ -22,7 +22,7 @@ export async function benchAttack(): Promise<void> {
   const session = await startQueue(parts);
   const front = await startFront(parts, session.nc.getServer());
   const renderer = new StandInRenderer(session, 'us-east');
-  renderer.behaviour = async (job, self) => {
+  renderer.behavior = async (job, self) => {
     await delay(renderMs);
     await self.complete(job);
   };

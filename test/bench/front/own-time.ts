@@ -41,7 +41,7 @@ export async function benchOwnTime(): Promise<void> {
   const rows: Row[] = [];
   for (const { connections, renderMs } of measured) {
     const at = connections === 1 ? 'sequential' : `${connections} concurrent`;
-    renderer.behaviour = async (job, self) => {
+    renderer.behavior = async (job, self) => {
       if (renderMs > 0) await delay(renderMs);
       await self.complete(job);
     };

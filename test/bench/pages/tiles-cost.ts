@@ -51,7 +51,7 @@ function capture(engine: RenderEngine, html: string) {
   });
 }
 
-/** Returns a page with text, coloured boxes, and fixed boxes that appear depending on the scroll position. They are wide if `isFilm` is set. */
+/** Returns a page with text, colored boxes, and fixed boxes that appear depending on the scroll position. They are wide if `isFilm` is set. */
 function pageOf(sections: number, isFilm: boolean): string {
   const section = (index: number) =>
     `<section style="background:hsl(${index * 40} 60% 90%)"><h2>Part ${index}</h2><p>${'The quick brown fox jumps over the lazy dog. '.repeat(30)}</p></section>`;

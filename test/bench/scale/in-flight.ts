@@ -30,7 +30,7 @@ export async function benchInFlight(goals: Goals): Promise<void> {
   const renderer = new StandInRenderer(session, 'us-east');
   const held = Promise.withResolvers<void>();
   // The renderer holds some jobs, and the others wait in the queue: both are in flight.
-  renderer.behaviour = async (job, self) => {
+  renderer.behavior = async (job, self) => {
     await held.promise;
     await self.complete(job);
   };

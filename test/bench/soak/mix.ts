@@ -21,7 +21,7 @@ export const mixOf = (site: Site): readonly object[] => [
   { url: site.url('/tall', { h: 6000 }), isFullPage: true, format: 'jpeg' },
   { url: site.url('/document', { n: 12 }), format: 'pdf' },
   { url: site.url('/images', { list: 'ok,ok,ok,ok' }), format: 'png' },
-  { url: site.url('/colour'), format: 'webp', block: { ads: true, trackers: true, cookieBanners: true } },
+  { url: site.url('/color'), format: 'webp', block: { ads: true, trackers: true, cookieBanners: true } },
   { url: site.url('/popups') },
   { url: site.url('/facts') },
   { url: site.url('/reset') },

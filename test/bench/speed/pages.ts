@@ -166,7 +166,7 @@ function sentences(seed: number): string {
     'paper',
     'morning',
     'bridge',
-    'colour',
+    'color',
   ];
   return Array.from(
     { length: 70 },

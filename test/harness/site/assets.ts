@@ -11,7 +11,7 @@ async function delayed(exchange: Exchange): Promise<void> {
 
 /** Resources of pages. Each waits for `delay` milliseconds first. */
 export const assets = {
-  /** A picture of one colour: c, w, h. */
+  /** A picture of one color: c, w, h. */
   '/asset/image': async (exchange) => {
     await delayed(exchange);
     exchange.send('image/png', await image(exchange));

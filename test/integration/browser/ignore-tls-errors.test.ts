@@ -5,7 +5,7 @@ import { Picture } from '../../harness/picture.ts';
 import { listen, type Site } from '../egress/sites.ts';
 import { expiredTlsFixture, tlsFixture } from '../egress/tls-fixture.ts';
 
-const box = (colour: string) => html(`<div style="width:100px;height:100px;background:${colour}"></div>`);
+const box = (color: string) => html(`<div style="width:100px;height:100px;background:${color}"></div>`);
 const picture = `<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="#0f0"/></svg>`;
 
 let engine: TestEngine;

@@ -46,7 +46,7 @@ describe('the report contains', () => {
 });
 
 describe('blank', () => {
-  test('a picture with one pixel of another colour is not blank', async () => {
+  test('a picture with one pixel of another color is not blank', async () => {
     const canvas = { width: 2000, height: 2000, channels: 3, background: '#ffffff' } as const;
     const dot = await sharp({ create: { width: 1, height: 1, channels: 3, background: '#000000' } })
       .png()

@@ -14,7 +14,7 @@ describe('a list', () => {
     const account = await cli().openAccount();
     const out = join(cli().folder, 'hostile');
     const title = '</title><script>alert(1)</script>\u202egnp.exe\u001b[2J';
-    cli().front.renderer.behaviour = async (job, renderer) => {
+    cli().front.renderer.behavior = async (job, renderer) => {
       const upload = await renderer.upload(job);
       await renderer.publish(job, { kind: 'completed', upload, report: { ...plainReport, title }, ageMs: 1 });
     };
@@ -55,7 +55,7 @@ describe('a list', () => {
     await writeFile(join(site, 'nested.xml'), index(['one.xml', 'sitemap.xml']));
     await writeFile(join(site, 'one.xml'), set(['one?a=1&amp;b=2', 'broken']));
     await writeFile(join(site, 'packed.xml.gz'), gzipSync(set(['two', 'one?a=1&amp;b=2'])));
-    cli().front.renderer.behaviour = (job, renderer) =>
+    cli().front.renderer.behavior = (job, renderer) =>
       'url' in job.source && job.source.url.endsWith('/broken')
         ? renderer.fail(job, 'PAGE_TOO_LARGE', 'The page is too large.')
         : renderer.complete(job);

@@ -15,7 +15,7 @@ const cli = useCli();
 function completeFirst(count: number): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   let jobs = 0;
-  cli().front.renderer.behaviour = async (job, renderer) => {
+  cli().front.renderer.behavior = async (job, renderer) => {
     if (++jobs > count) await promise;
     await renderer.complete(job);
   };
@@ -136,7 +136,7 @@ test('a picture that was removed is reported as missing', async () => {
   const args = ['batch', '-', '-o', out, '--concurrency', '1'];
   const input = addresses(2, 'missing');
   let jobs = 0;
-  cli().front.renderer.behaviour = async (job, renderer) => {
+  cli().front.renderer.behavior = async (job, renderer) => {
     if (++jobs === 2) await rm(join(out, 'example.com-missing-0.png'));
     await renderer.complete(job);
   };

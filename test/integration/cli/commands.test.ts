@@ -78,7 +78,7 @@ describe('capture', () => {
 
   test('leaves no partial file when interrupted', { tags: 'long' }, async () => {
     let release: () => void = () => undefined;
-    cli().front.renderer.behaviour = async (job, renderer) => {
+    cli().front.renderer.behavior = async (job, renderer) => {
       await new Promise<void>((resolve) => {
         release = resolve;
       });
@@ -145,7 +145,7 @@ describe('an error has an exit code for its kind, and a message', () => {
   });
 
   test('for a failed capture and a used-up quota', async () => {
-    cli().front.renderer.behaviour = (job, renderer) =>
+    cli().front.renderer.behavior = (job, renderer) =>
       renderer.fail(job, 'PAGE_TOO_LARGE', 'The page is \u001b[31mtoo large.');
     expect(await run(['capture', page])).toMatchObject({
       code: 7,
@@ -223,7 +223,7 @@ describe('an account can', () => {
     const { key: _key, ...mine } = await cli().openAccount();
     const own = (...args: string[]) => mine.run(args);
     const title = 'a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \u{e0041} é\u200d';
-    cli().front.renderer.behaviour = async (job, renderer) => {
+    cli().front.renderer.behavior = async (job, renderer) => {
       const upload = await renderer.upload(job);
       await renderer.publish(job, { kind: 'completed', upload, report: { ...plainReport, title }, ageMs: 1 });
     };
@@ -260,7 +260,7 @@ describe('an account can', () => {
     };
     const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0]);
     renderer.diagnostics = { diagnostics: { ...diagnostics, console: [message] }, picture: jpeg.toString('base64') };
-    renderer.behaviour = (job) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
+    renderer.behavior = (job) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
     expect(await run(['capture', page, '--json'])).toMatchObject({ code: expect.any(Number) });
     const { uuid } = lastJob();
     const shown = await run(['captures', 'show', uuid, '--diagnostics', '--har', 'a.har', '--last-picture', 'a.jpg']);

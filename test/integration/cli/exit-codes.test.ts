@@ -42,7 +42,7 @@ describe('a failed capture', { tags: 'long' }, () => {
     ['STORAGE_FAILED', 8],
     ['INTERNAL_ERROR', 8],
   ])('%s exits with %i', async (code, exitCode) => {
-    cli().front.renderer.behaviour = (job, renderer) => renderer.fail(job, code, 'It failed.');
+    cli().front.renderer.behavior = (job, renderer) => renderer.fail(job, code, 'It failed.');
     const result = await account.run(['capture', page, '-o', 'failed.png']);
     expect(result.stderr).toBe(
       `webcapture: It failed.${exitCode === 8 ? ' "webcapture status" shows the state of the service.' : ''}\n`,
@@ -54,7 +54,7 @@ describe('a failed capture', { tags: 'long' }, () => {
 test('a limit exits with 6, and says when to try again', { tags: 'long' }, async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const jobs = cli().front.renderer.jobs.length;
-  cli().front.renderer.behaviour = async (job, renderer) => {
+  cli().front.renderer.behavior = async (job, renderer) => {
     await promise;
     await renderer.complete(job);
   };
@@ -78,7 +78,7 @@ test('a service that is not operational exits with 1', async () => {
 test('SIGTERM exits with 143', { tags: 'long' }, async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const jobs = cli().front.renderer.jobs.length;
-  cli().front.renderer.behaviour = async (job, renderer) => {
+  cli().front.renderer.behavior = async (job, renderer) => {
     await promise;
     await renderer.complete(job);
   };
@@ -103,7 +103,7 @@ test('only errors that a retry can resolve advise one', () => {
 
 test('a batch advises another run only if it can succeed', { tags: 'long' }, async () => {
   const batch = async (code: RenderFailure) => {
-    cli().front.renderer.behaviour = (job, renderer) => renderer.fail(job, code, 'It failed.');
+    cli().front.renderer.behavior = (job, renderer) => renderer.fail(job, code, 'It failed.');
     const args = ['batch', '-', '-o', join(cli().folder, `batch-${code}`), '--retries', '0'];
     const { code: exitCode, stdout } = await account.run(args, { input: `${page}\n` });
     expect(exitCode).toBe(1);

@@ -40,7 +40,7 @@ export function useCli(): () => TestCli {
   });
   afterAll(() => cli[Symbol.asyncDispose]());
   beforeEach(() => {
-    cli.front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+    cli.front.renderer.behavior = (job, renderer) => renderer.complete(job);
   });
   return () => cli;
 }

@@ -169,12 +169,12 @@ test('a capture reports its progress, and its failure is an error', async () => 
   const onProgress = ({ region, step }: CaptureProgress) => steps.push(`${step} ${region}`);
   const result = await client.capture(page, { onProgress });
   expect(result).toMatchObject({ status: 'completed', metadata: { url: page.url } });
-  front.renderer.behaviour = (job, renderer) => {
+  front.renderer.behavior = (job, renderer) => {
     renderer.begin(job);
     return renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
   };
   const failure = await client.capture(page, { onProgress }).catch((error: unknown) => error);
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
   expect(steps).toEqual(['queued us-east', 'queued us-east', 'rendering us-east']);
   expect(failure).toBeInstanceOf(CaptureFailedError);
   expect(failure).toMatchObject({ code: 'NAVIGATION_FAILED', message: 'There is no such host.' });

@@ -8,7 +8,7 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { CanaryResults, nextFacts, canaryRounds } from '../../../services/controller/jobs/canary.ts';
 import { runCanary, type CanaryParts } from '../../../services/controller/jobs/canary.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
-import type { Behaviour } from '../../harness/stand-in-renderer.ts';
+import type { Behavior } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 import { heartbeat } from './support/facts.ts';
 import { failing, StandInRenderer } from './support/stand-in-renderer.ts';
@@ -29,11 +29,11 @@ afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
 afterEach(() => {
-  renderer.behaviour = completing;
+  renderer.behavior = completing;
 });
 
 const never = new AbortController().signal;
-const completing: Behaviour = (job) => renderer.complete(job);
+const completing: Behavior = (job) => renderer.complete(job);
 const messagesIn = async (stream: string) => (await session.jsm.streams.info(stream)).state.messages;
 const leftBehind = async () => {
   const records = await session.jsm.streams.info(streamNames.db, { subjects_filter: '$KV.db.capture.system.>' });
@@ -67,7 +67,7 @@ describe('one canary', () => {
   });
 
   test('whose image has the wrong size has failed', async () => {
-    renderer.behaviour = (job) => {
+    renderer.behavior = (job) => {
       const { options } = job;
       return renderer.complete({ ...job, options: { ...options, viewport: { ...options.viewport, width: 99 } } });
     };
@@ -79,7 +79,7 @@ describe('one canary', () => {
   });
 
   test('that fails has the reason of the failure', async () => {
-    renderer.behaviour = failing;
+    renderer.behavior = failing;
     const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toEqual({ kind: 'failed', reason: 'The browser is unwell.' });
     await nothingLeft();
@@ -155,7 +155,7 @@ test('canary rounds skip a region without renderers, and soon retry a failed can
   const canaryResults = new CanaryResults(new Entries(session, 'live'), 60_000, session.now);
   const serving = { there: false };
   const fleet = { serving: () => (serving.there ? [heartbeat('us-east-1')] : []) };
-  renderer.behaviour = failing;
+  renderer.behavior = failing;
   const before = renderer.jobs.length;
   const running = canaryRounds(
     { ...parts, fleet, canaryResults, regions: ['us-east'], intervalMs: 60_000, retryMs: 100, deadlineMs: 30_000 },
@@ -165,7 +165,7 @@ test('canary rounds skip a region without renderers, and soon retry a failed can
   expect(renderer.jobs).toHaveLength(before);
   serving.there = true;
   await until('two failures in a row', () => (canaryResults.of('us-east')?.failures ?? 0) >= 2);
-  renderer.behaviour = completing;
+  renderer.behavior = completing;
   await until('a success', () => canaryResults.of('us-east')?.last === 'completed');
   aborter.abort();
   await running;

@@ -63,7 +63,7 @@ function renderPages(renderer: StandInRenderer): void {
   const plainFileOf = renderer.fileOf.bind(renderer);
   renderer.fileOf = (job) => pictures.get(job) ?? plainFileOf(job);
   renderer.reportOf = (job) => ({ ...plainReport, title: titleOf(job) });
-  renderer.behaviour = async (job) => {
+  renderer.behavior = async (job) => {
     if (titleOf(job) === 'Page unreachable') return renderer.fail(job, 'NAVIGATION_FAILED', 'The site is unreachable.');
     const { format, viewport } = job.options;
     if (format === 'png') pictures.set(job, await drawSquare(viewport, renderings++));

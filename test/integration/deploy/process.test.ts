@@ -29,9 +29,9 @@ describe('startProcess', () => {
     const child = await startProcess({
       name: 'printer',
       command: 'sh',
-      args: ['-c', 'pwd; echo $COLOUR'],
+      args: ['-c', 'pwd; echo $COLOR'],
       cwd,
-      env: { PATH: process.env['PATH'], COLOUR: 'green' },
+      env: { PATH: process.env['PATH'], COLOR: 'green' },
       onLine: (line) => lines.push(line),
     });
     await child.exited;

@@ -119,10 +119,10 @@ function explode(response: ServerResponse, { encoding, head, repeated, times }: 
 async function captureBeside(path: string, ms = timeout) {
   const start = performance.now();
   const hard = engine.shoot(site.url(path), { timeout: ms }).then(
-    ({ report, picture }) => ({ code: 'completed', message: '', report, colour: picture.at(600, 400) }),
+    ({ report, picture }) => ({ code: 'completed', message: '', report, color: picture.at(600, 400) }),
     (error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
-      return { code: error.code, message: error.message, report: undefined, colour: undefined };
+      return { code: error.code, message: error.message, report: undefined, color: undefined };
     },
   );
   const other = await engine.shoot(site.url('/'));
@@ -134,25 +134,25 @@ describe('a page over the limits of one capture', () => {
   test('with an endless document is captured up to the limit', async () => {
     expect(await captureBeside('/endless')).toMatchObject({
       code: 'completed',
-      colour: '#00aa00',
+      color: '#00aa00',
       report: { softTimeouts: ['load'] },
     });
     expect(met).toEqual(['download']);
   });
 
   test('with endless downloads is captured, and the downloads end', async () => {
-    expect(await captureBeside('/fetches')).toMatchObject({ code: 'completed', colour: '#00aa00' });
+    expect(await captureBeside('/fetches')).toMatchObject({ code: 'completed', color: '#00aa00' });
     expect(met).toEqual(['download']);
   });
 
   test('with too many connections is captured, and the excess is refused', async () => {
-    const { code, colour } = await captureBeside('/many');
-    expect({ code, colour }).toEqual({ code: 'completed', colour: '#00aa00' });
+    const { code, color } = await captureBeside('/many');
+    expect({ code, color }).toEqual({ code: 'completed', color: '#00aa00' });
     expect(met).toEqual(['connections']);
   });
 
   test('with an endless upload is captured, and the upload ends', async () => {
-    expect(await captureBeside('/uploads')).toMatchObject({ code: 'completed', colour: '#00aa00' });
+    expect(await captureBeside('/uploads')).toMatchObject({ code: 'completed', color: '#00aa00' });
     expect(met).toEqual(['upload']);
     expect(received).toBeLessThan(2 * limits.maxUploadBytes);
   });
@@ -160,10 +160,10 @@ describe('a page over the limits of one capture', () => {
 
 describe('an incomplete document', () => {
   test.each(['/short', '/short-chunk'])('is captured as far as received, without a wait: %s', async (path) => {
-    const { code, colour, report, ms } = await captureBeside(path);
-    expect({ code, colour, late: report?.softTimeouts }).toEqual({
+    const { code, color, report, ms } = await captureBeside(path);
+    expect({ code, color, late: report?.softTimeouts }).toEqual({
       code: 'completed',
-      colour: '#00aa00',
+      color: '#00aa00',
       late: ['load'],
     });
     expect(ms).toBeLessThan(timeout / 2);
@@ -180,8 +180,8 @@ describe('an incomplete document', () => {
   });
 
   test('is captured without a script whose response switches the protocol', async () => {
-    const { code, colour, report, ms } = await captureBeside('/switches');
-    expect({ code, colour, late: report?.softTimeouts }).toEqual({ code: 'completed', colour: '#00aa00', late: [] });
+    const { code, color, report, ms } = await captureBeside('/switches');
+    expect({ code, color, late: report?.softTimeouts }).toEqual({ code: 'completed', color: '#00aa00', late: [] });
     expect(ms).toBeLessThan(timeout / 2);
   });
 });
@@ -206,10 +206,10 @@ describe('a decompression bomb ends in time, within the memory limit of a page',
       [
         '/image',
         timeout,
-        ({ code, colour, report }) =>
-          expect({ code, colour, images: report?.images }).toEqual({
+        ({ code, color, report }) =>
+          expect({ code, color, images: report?.images }).toEqual({
             code: 'completed',
-            colour: '#00aa00',
+            color: '#00aa00',
             images: { loaded: 0, failed: 1, pending: 0 },
           }),
       ],

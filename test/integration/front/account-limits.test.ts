@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => front[Symbol.asyncDispose]());
 beforeEach(() => {
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
 });
 
 const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5 };
@@ -106,12 +106,12 @@ describe('four fronts that receive requests at once admit exactly what is allowe
 test('failures are not charged, and the usage equals the sum of the records', async () => {
   const { account, first } = await openAccount(front.url, { ...wide, tokenQuota: 40 });
   let count = 0;
-  front.renderer.behaviour = (job, renderer) =>
+  front.renderer.behavior = (job, renderer) =>
     count++ % 2 === 0 ? renderer.complete(job) : renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
   expect(tally(await hammer(first.key, 40))).toEqual({ completed: 20, NAVIGATION_FAILED: 20 });
   expect(await usage(first.key)).toMatchObject({ tokensUsed: 20, inFlight: 0 });
   expect(await chargedTo(account.id)).toBe(20);
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
   expect(tally(await hammer(first.key, 40))).toEqual({ completed: 20, QUOTA_EXCEEDED: 20 });
   expect(await chargedTo(account.id)).toBe(40);
 });
@@ -192,7 +192,7 @@ describe('a reservation is released', () => {
     let release = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));
     let begun = false;
-    front.renderer.behaviour = async (job, renderer) => {
+    front.renderer.behavior = async (job, renderer) => {
       begun = true;
       await released;
       await renderer.complete(job);

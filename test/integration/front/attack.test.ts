@@ -30,7 +30,7 @@ test('an attack by clients without a key hardly slows the captures of a client w
   await front.start();
   parts.defer(() => front.stop());
   const renderer = new StandInRenderer(await nats.connect(), 'us-east');
-  renderer.behaviour = async (job, self) => {
+  renderer.behavior = async (job, self) => {
     await delay(renderMs);
     await self.complete(job);
   };

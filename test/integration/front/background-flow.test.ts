@@ -92,7 +92,7 @@ describe('a background capture', () => {
 
   test('costs nothing if it fails, and reports the error', async () => {
     const holder = await openHolder(front);
-    front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+    front.renderer.behavior = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
     const { uuid } = await holder.queue();
     expect(await holder.until(uuid, 'failed')).toMatchObject({
       tokenCost: 0,
@@ -180,7 +180,7 @@ describe('html', () => {
 
   test('of a failed capture is left for the leader to delete, even with persistence', async () => {
     const holder = await openHolder(front);
-    front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
+    front.renderer.behavior = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
     const { uuid } = await holder.queue({ url: undefined, html: '<p>left</p>', persistence: { enabled: true } });
     await holder.until(uuid, 'failed');
     await until('the task', async () =>
@@ -217,7 +217,7 @@ describe('the response cache', () => {
     const url = 'https://example.com/both';
     const hold = Promise.withResolvers<undefined>();
     release = () => hold.resolve(undefined);
-    front.renderer.behaviour = async (job, self) => {
+    front.renderer.behavior = async (job, self) => {
       if (job.priority === 'background') await hold.promise;
       await self.complete(job);
     };

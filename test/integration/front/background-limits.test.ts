@@ -60,7 +60,7 @@ describe('four fronts that receive requests at once admit exactly what is allowe
     const holder = await openHolder(testFront, { maxQueued: 1, maxInFlight: 1 });
     const hold = Promise.withResolvers<undefined>();
     release = () => hold.resolve(undefined);
-    testFront.renderer.behaviour = async (job, self) => {
+    testFront.renderer.behavior = async (job, self) => {
       if (job.priority === 'background') await hold.promise;
       await self.complete(job);
     };
@@ -114,7 +114,7 @@ test('a cancellation or a failure releases reserved tokens, and a completion cha
   const hold = Promise.withResolvers<undefined>();
   const failing = new Set<string>();
   release = () => hold.resolve(undefined);
-  testFront.renderer.behaviour = async (job, self) => {
+  testFront.renderer.behavior = async (job, self) => {
     await hold.promise;
     await (failing.has(job.uuid) ? self.fail(job, 'NAVIGATION_FAILED', 'No.') : self.complete(job));
   };
@@ -137,7 +137,7 @@ test(
   async () => {
     const holder = await openHolder(testFront);
     let count = 0;
-    testFront.renderer.behaviour = (job, self) =>
+    testFront.renderer.behavior = (job, self) =>
       count++ % 3 === 0 ? self.fail(job, 'NAVIGATION_FAILED', 'No.') : self.complete(job);
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {

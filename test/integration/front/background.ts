@@ -82,7 +82,7 @@ export async function openHolder(front: TestFront, limits: object = {}): Promise
 export function holdJobs(renderer: StandInRenderer, { begun = false } = {}): () => void {
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
-  renderer.behaviour = async (job, self) => {
+  renderer.behavior = async (job, self) => {
     if (begun) self.begin(job);
     await released;
     await self.complete(job);
@@ -92,7 +92,7 @@ export function holdJobs(renderer: StandInRenderer, { begun = false } = {}): () 
 
 /** Makes the renderer complete every job at once. */
 export function completeJobs(renderer: StandInRenderer): void {
-  renderer.behaviour = (job, self) => self.complete(job);
+  renderer.behavior = (job, self) => self.complete(job);
 }
 
 /** Returns the subjects of a capture's scheduled and pending tasks. */

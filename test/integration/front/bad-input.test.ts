@@ -218,7 +218,7 @@ test('one refusal reports all mistakes', async () => {
 test.for(['127.0.0.1', 'localhost', 'LOCALHOST', 'localhost.', 'anything.localhost', '[::1]'])(
   'a front without allowed internal addresses blocks %s',
   async (host) => {
-    const visit = site().visit('/colour');
+    const visit = site().visit('/color');
     const url = visit.url.replace('127.0.0.1', host);
     const refusal = await api.refused({ url });
     expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });

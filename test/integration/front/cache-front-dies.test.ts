@@ -60,7 +60,7 @@ const ask = (front: number, { headers = {}, body: sent = body }: { headers?: obj
 test('if the front of the first request is killed, requests on another front get its capture', async () => {
   let finish = () => {};
   const mayFinish = new Promise<void>((resolve) => (finish = resolve));
-  renderer.behaviour = async (job, self) => {
+  renderer.behavior = async (job, self) => {
     await mayFinish;
     await self.complete(job);
   };
@@ -89,7 +89,7 @@ test.each([{}, { responseCache: { enabled: true } }])(
   async (more) => {
     let finish = () => {};
     const mayFinish = new Promise<void>((resolve) => (finish = resolve));
-    renderer.behaviour = async (job, self) => {
+    renderer.behavior = async (job, self) => {
       await mayFinish;
       await self.complete(job);
     };
@@ -110,7 +110,7 @@ test.each([{}, { responseCache: { enabled: true } }])(
 
 test('if NATS restarts meanwhile, one capture answers both requests, and later requests are hits', async () => {
   let restarting: Promise<void> | undefined;
-  renderer.behaviour = async (job, self) => {
+  renderer.behavior = async (job, self) => {
     await (restarting ??= nats.restart());
     await until('the renderer to be connected again', () => self.session.connected());
     await self.complete(job, { silently: true });

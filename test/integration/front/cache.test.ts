@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => fronts[Symbol.asyncDispose]());
 beforeEach(() => {
   const { renderer } = fronts.front;
-  renderer.behaviour = (job, self) => self.complete(job);
+  renderer.behavior = (job, self) => self.complete(job);
 });
 
 const renders = () => fronts.front.renderer.jobs.length;
@@ -224,7 +224,7 @@ describe('concurrent equal captures', () => {
 
   test('on two fronts are rendered once', async () => {
     const [url, before] = [newUrl(), renders()];
-    fronts.front.renderer.behaviour = async (job, self) => {
+    fronts.front.renderer.behavior = async (job, self) => {
       await slowly(300);
       await self.complete(job);
     };
@@ -237,7 +237,7 @@ describe('concurrent equal captures', () => {
 
   test('are answered from the record if the cache is not filled', async () => {
     const [url, before] = [newUrl(), renders()];
-    fronts.front.renderer.behaviour = async (job, self) => {
+    fronts.front.renderer.behavior = async (job, self) => {
       await slowly(300);
       // Settles the capture like a front that dies before it fills the cache.
       const upload = await self.upload(job);
@@ -251,7 +251,7 @@ describe('concurrent equal captures', () => {
 
   test('are rendered again if the first fails', async () => {
     const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
-    fronts.front.renderer.behaviour = async (job, self) => {
+    fronts.front.renderer.behavior = async (job, self) => {
       await allAreThere(requests);
       if (renders() - before === 1) await self.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
       else await self.complete(job);
@@ -266,7 +266,7 @@ describe('concurrent equal captures', () => {
 
   test('all fail if the second one fails too', async () => {
     const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
-    fronts.front.renderer.behaviour = async (job, self) => {
+    fronts.front.renderer.behavior = async (job, self) => {
       await allAreThere(requests);
       await self.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
     };
@@ -274,13 +274,13 @@ describe('concurrent equal captures', () => {
     expect(renders() - before).toBe(2);
     expect(answers.every(({ body }) => body.error?.code === 'NAVIGATION_FAILED')).toBe(true);
     // No lease blocks the next request.
-    fronts.front.renderer.behaviour = (job, self) => self.complete(job);
+    fronts.front.renderer.behavior = (job, self) => self.complete(job);
     expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: false });
   });
 
   test('of different accounts are rendered for each', async () => {
     const [url, before] = [newUrl(), renders()];
-    fronts.front.renderer.behaviour = async (job, self) => {
+    fronts.front.renderer.behavior = async (job, self) => {
       await slowly(200);
       await self.complete(job);
     };
@@ -293,7 +293,7 @@ describe('concurrent equal captures', () => {
   test('complete even if the first client disconnects', async () => {
     const [url, before] = [newUrl(), renders()];
     const hold = Promise.withResolvers<undefined>();
-    fronts.front.renderer.behaviour = async (job, self) => {
+    fronts.front.renderer.behavior = async (job, self) => {
       await hold.promise;
       await self.complete(job);
     };

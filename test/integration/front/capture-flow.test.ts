@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => front[Symbol.asyncDispose]());
 beforeEach(() => {
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
   front.renderer.bytes = Buffer.from('the bytes of a picture');
   front.renderer.jobs.length = 0;
 });
@@ -118,7 +118,7 @@ describe('a capture that completes', () => {
 
   test('is answered with the stored bytes if the reply has other bytes of the same length and type', async () => {
     let stored: Buffer | undefined;
-    front.renderer.behaviour = async (job, renderer) => {
+    front.renderer.behavior = async (job, renderer) => {
       const outcome = completedBy(await renderer.upload(job));
       stored = renderer.fileOf(job);
       renderer.bytes = Buffer.from('THE BYTES OF A PICTURE');
@@ -138,7 +138,7 @@ describe('a capture that completes', () => {
   });
 
   test('is answered a little later if the reply is lost', async () => {
-    front.renderer.behaviour = (job, renderer) => renderer.complete(job, { silently: true });
+    front.renderer.behavior = (job, renderer) => renderer.complete(job, { silently: true });
     const start = performance.now();
     const response = await front.capture({ url, responseType: 'file' });
     expect([response.status, await bytesOf(response)]).toEqual([200, fileOfLast()]);
@@ -147,7 +147,7 @@ describe('a capture that completes', () => {
   });
 
   test('is answered even if invalid replies arrive', async () => {
-    front.renderer.behaviour = async (job, renderer) => {
+    front.renderer.behavior = async (job, renderer) => {
       const say = (words: string) => renderer.session.nc.publish(job.reply?.subject ?? '', words);
       say('nonsense');
       say(`${JSON.stringify({ ticket: job.ticket, outcome: { kind: 'completed' } })}\n`);
@@ -182,7 +182,7 @@ describe('a capture with an event stream', () => {
     events.filter(([name]) => name === 'progress').map(([, data]) => (data as { step: string }).step);
 
   test('reports each step, also after its job is returned, and then the result', async () => {
-    front.renderer.behaviour = async (job, renderer) => {
+    front.renderer.behavior = async (job, renderer) => {
       renderer.begin(job);
       const isFirst = front.renderer.jobs.length === 1;
       if (isFirst) return renderer.publish(job, { kind: 'returned', reason: 'shutting_down' });
@@ -204,7 +204,7 @@ describe('a capture with an event stream', () => {
   });
 
   test('reports a failure as an event, and a failure before queueing as a status', async () => {
-    front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+    front.renderer.behavior = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
     const { response, events } = await follow({ url });
     expect([response.status, steps(events)]).toEqual([200, ['queued']]);
     expect(events.at(-1)).toEqual(['error', { code: 'NAVIGATION_FAILED', message: 'There is no such host.' }]);
@@ -229,7 +229,7 @@ describe('a capture with an event stream', () => {
 
 describe('a capture that fails', () => {
   test('is answered with its code, its message and its uuid', async () => {
-    front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+    front.renderer.behavior = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
     const { status, headers, body } = await read(await front.capture({ url, responseType: 'file' }));
     expect(status).toBe(500);
     expect(body).toEqual({
@@ -263,7 +263,7 @@ describe('a client that disconnects', () => {
     const aborter = new AbortController();
     let release = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));
-    front.renderer.behaviour = async (job, renderer) => {
+    front.renderer.behavior = async (job, renderer) => {
       await released;
       await renderer.complete(job);
     };
@@ -306,7 +306,7 @@ describe('html', () => {
   ])('of %s arrives, and the stored copy is removed', async (_name, character, count) => {
     const html = `<${character.repeat(count)}`;
     let arrived: string | undefined;
-    front.renderer.behaviour = async (job, renderer) => {
+    front.renderer.behavior = async (job, renderer) => {
       const { source } = job;
       if (source.kind === 'stored-html') {
         arrived = await readHtml(renderer.session, { region: source.region, name: source.fileName });

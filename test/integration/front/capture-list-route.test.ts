@@ -47,9 +47,9 @@ test('the list contains captures in every state, newest first', async () => {
   const key = await front.makeKey();
   expect(await list(key)).toEqual({ items: [], nextCursor: null });
   const first = await read(await front.capture({ url: 'https://example.com/1' }, { key }));
-  front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'No such page.');
+  front.renderer.behavior = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'No such page.');
   await front.capture({ url: 'https://example.com/2' }, { key });
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
   const third = await read(await front.capture({ url: 'https://example.com/3' }, { key }));
 
   const { items, nextCursor } = await list(key);

@@ -156,7 +156,7 @@ describe('a completed capture that is deleted', () => {
 
 test('a failed capture can be deleted', async () => {
   const holder = await openHolder(front);
-  front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
+  front.renderer.behavior = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
   const { uuid } = await holder.queue();
   await holder.until(uuid, 'failed');
   expect((await holder.remove(uuid)).body.data).toMatchObject({ status: 'deleted', tokenCost: 0 });

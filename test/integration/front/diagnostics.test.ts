@@ -30,7 +30,7 @@ const get = (uuid: string, path = '', key = holder.key) => front.call(`/captures
 
 /** Lets an interactive capture fail with the given diagnostics; returns its uuid. */
 async function failed(stored: StoredDiagnostics | null = ofFailure, body: object = {}): Promise<string> {
-  front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
+  front.renderer.behavior = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
   front.renderer.diagnostics = stored;
   const answer = await front.capture({ url: 'https://example.com/', ...body }, { key: holder.key });
   expect(answer.status).toBe(500);
@@ -103,7 +103,7 @@ test('diagnostics count as stored bytes until the capture is deleted, and are re
 
 test('if the account has no room for diagnostics, the failure is stored without them', async () => {
   const small = await openHolder(front, { maxStoredBytes: 1 });
-  front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
+  front.renderer.behavior = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
   front.renderer.diagnostics = ofFailure;
   const { uuid } = await small.queue();
   await small.until(uuid, 'failed');
@@ -118,7 +118,7 @@ test('a failed refresh replaces diagnostics, and a completed one without diagnos
     await holder.refresh(uuid);
     await expect.poll(async () => (await holder.state(uuid))['refresh'], { timeout: 10_000 }).toMatchObject({ state });
   };
-  front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
+  front.renderer.behavior = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
   await refreshed('failed');
   const first = (await holder.record(uuid)).diagnostics?.name ?? '';
   await refreshed('failed');

@@ -177,7 +177,7 @@ describe('the reservation of a front that has died', () => {
   test('after it wrote the record is not counted twice', async () => {
     const limits = { maxQueued: 2, tokenQuota: 2 };
     const holder = await openHolder(front, limits);
-    front.renderer.behaviour = async () => undefined;
+    front.renderer.behavior = async () => undefined;
     const { uuid } = await holder.queue();
     await admit(holder, uuid, Date.now() + 60_000, limits);
     expect((await holder.capture()).status).toBe(200);

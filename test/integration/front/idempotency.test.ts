@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => testFront[Symbol.asyncDispose]());
 beforeEach(() => {
-  testFront.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  testFront.renderer.behavior = (job, renderer) => renderer.complete(job);
 });
 
 const url = 'https://example.com/';
@@ -131,10 +131,10 @@ test('another account may use the same key for another request', async () => {
 
 test('a failed capture is not stored: the next request renders again, under another uuid', async () => {
   const [key, before] = [randomUUID(), renders()];
-  testFront.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'The page is unavailable.');
+  testFront.renderer.behavior = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'The page is unavailable.');
   expect((await ask(key)).status).toBe(500);
   expect(await entryOf(key)).toBeNull();
-  testFront.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  testFront.renderer.behavior = (job, renderer) => renderer.complete(job);
   expect((await ask(key)).status).toBe(200);
   const [failed, completed] = testFront.renderer.jobs.slice(before);
   expect(failed?.uuid).not.toBe(completed?.uuid);
@@ -144,7 +144,7 @@ test('a request that waits for a capture that fails renders instead', async () =
   const [key, before] = [randomUUID(), renders()];
   let fail = () => {};
   const mayFail = new Promise<void>((resolve) => (fail = resolve));
-  testFront.renderer.behaviour = async (job, renderer) => {
+  testFront.renderer.behavior = async (job, renderer) => {
     if (renders() > before + 1) return renderer.complete(job);
     await mayFail;
     await renderer.fail(job, 'NAVIGATION_FAILED', 'The page is unavailable.');

@@ -46,7 +46,7 @@ afterAll(() => front[Symbol.asyncDispose]());
 beforeEach(() => {
   // Each test ends its jobs itself, or leaves them open.
   const released = new Promise<void>((resolve) => (release = resolve));
-  front.renderer.behaviour = () => released;
+  front.renderer.behavior = () => released;
 });
 afterEach(() => release());
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => front[Symbol.asyncDispose]());
 beforeEach(() => {
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
   front.renderer.fileOf = () => pdf;
   front.renderer.reportOf = () => plainReport;
   front.renderer.jobs.length = 0;
@@ -154,7 +154,7 @@ describe('a body is refused before anything is captured, with the path of the fi
     [
       'failed',
       () => {
-        front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'no');
+        front.renderer.behavior = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'no');
         return captured({ format: 'pdf' });
       },
       400,
@@ -200,7 +200,7 @@ describe('a body is refused before anything is captured, with the path of the fi
 /** Makes the renderer complete jobs when the returned function is called, and fail those of `bad` at once. */
 function holdJobs(bad = ''): () => void {
   const released = Promise.withResolvers<void>();
-  front.renderer.behaviour = async (job, renderer) => {
+  front.renderer.behavior = async (job, renderer) => {
     if (addressOf(job) === bad) return renderer.fail(job, 'NAVIGATION_FAILED', 'no such page');
     await released.promise;
     return renderer.complete(job);
@@ -260,7 +260,7 @@ test('a document that is not a PDF is named, and the front merges others', async
 });
 
 test('documents of more than 2000 pages are refused', async () => {
-  front.renderer.behaviour = async (job, renderer) => {
+  front.renderer.behavior = async (job, renderer) => {
     const upload = await renderer.upload(job);
     const outcome = { kind: 'completed', upload, report: plainReport, ageMs: 1, pages: 1001 } as const;
     renderer.tell(job, outcome);

@@ -19,7 +19,7 @@ const url = 'https://example.com/';
 test('a capture in progress survives a restart of NATS, even if its reply is lost', async () => {
   // A killed server may forget that it has delivered the job, and deliver it again.
   let restarting: Promise<void> | undefined;
-  front.renderer.behaviour = async (job, renderer) => {
+  front.renderer.behavior = async (job, renderer) => {
     await (restarting ??= front.nats.restart());
     await until('the renderer to be connected again', () => renderer.session.connected());
     await renderer.complete(job, { silently: true });
@@ -29,7 +29,7 @@ test('a capture in progress survives a restart of NATS, even if its reply is los
 });
 
 test('after a restart, captures are accepted as soon as the front hears the renderers', async () => {
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
   await front.nats.restart();
   await until('the front to be connected again', async () => (await front.capture({ url })).status === 200);
 });

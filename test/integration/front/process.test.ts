@@ -91,7 +91,7 @@ test('every request is logged, and no line contains a secret', async () => {
 test('on SIGTERM the front drains, refuses connections, completes requests in progress and exits with 0', async () => {
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
-  renderer.behaviour = async (job, self) => {
+  renderer.behavior = async (job, self) => {
     await released;
     await self.complete(job);
   };

@@ -46,7 +46,7 @@ test('a renderer that starts in an empty region renders the waiting capture', as
 });
 
 test('rendering that has begun may continue after the queue timeout', async () => {
-  patient.renderer.behaviour = async (job, renderer) => {
+  patient.renderer.behavior = async (job, renderer) => {
     // Later than the time at which the front checks whether rendering has begun.
     await sleep(job.startBy - Date.now() + 1000);
     await renderer.complete(job);

@@ -128,7 +128,7 @@ test('a refresh is refused within seconds if its record is unreachable', { tags:
 test('a failed refresh keeps the file, costs nothing and reports the error', async () => {
   const holder = await openHolder(front);
   const { uuid, state } = await completed(holder);
-  front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+  front.renderer.behavior = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
   await holder.refresh(uuid);
   const after = await untilRefresh(holder, uuid, 'failed');
   expect(after).toMatchObject({

@@ -6,17 +6,17 @@ import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { taskDueAt } from '../../harness/queues.ts';
 import { resultOf, SettlingParts } from '../../harness/settling.ts';
 import { until } from '../../harness/until.ts';
-import type { Behaviour } from '../../harness/stand-in-renderer.ts';
+import type { Behavior } from '../../harness/stand-in-renderer.ts';
 import { openHolder, startBackgroundFront, type Holder } from './background.ts';
 import { read, type TestFront } from './test-front.ts';
 
-/** Renderer behaviours by account: the tests of this file run concurrently, since one of them mostly waits. */
-const behaviours = new Map<string, Behaviour>();
+/** Renderer behaviors by account: the tests of this file run concurrently, since one of them mostly waits. */
+const behaviors = new Map<string, Behavior>();
 
 let front: TestFront;
 beforeAll(async () => {
   front = await startBackgroundFront();
-  front.renderer.behaviour = (job, renderer) => behaviours.get(job.account)?.(job, renderer) ?? renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => behaviors.get(job.account)?.(job, renderer) ?? renderer.complete(job);
 });
 afterAll(() => front[Symbol.asyncDispose]());
 
@@ -24,7 +24,7 @@ afterAll(() => front[Symbol.asyncDispose]());
 async function openReturned(reason: ReturnReason, times: number): Promise<Holder> {
   const holder = await openHolder(front);
   const given = new Map<string, number>();
-  behaviours.set(holder.account, async (job, renderer) => {
+  behaviors.set(holder.account, async (job, renderer) => {
     const count = (given.get(job.uuid) ?? 0) + 1;
     given.set(job.uuid, count);
     if (count <= times) await renderer.publish(job, { kind: 'returned', reason });
@@ -111,7 +111,7 @@ test.concurrent.each(queuedAtOnce)(
 test.concurrent('a job that one renderer returns twenty times is queued again once', async () => {
   const holder = await openHolder(front);
   let isFirst = true;
-  behaviours.set(holder.account, async (job, renderer) => {
+  behaviors.set(holder.account, async (job, renderer) => {
     if (!isFirst) return renderer.complete(job);
     isFirst = false;
     for (let time = 0; time < 20; time++) await renderer.publish(job, { kind: 'returned', reason: 'no_free_slot' });
@@ -129,7 +129,7 @@ test.concurrent(
   'the leader queues a job again after increasing delays if the store failed, and ignores returns of earlier attempts',
   async () => {
     const holder = await openHolder(front);
-    behaviours.set(holder.account, async () => undefined);
+    behaviors.set(holder.account, async () => undefined);
     const { uuid } = await holder.queue();
     const taken = await until('the job', () => jobsOf(uuid)[0]);
     const { session } = front.nats;
@@ -166,7 +166,7 @@ test.concurrent('a background capture and a refresh are queued again if returned
   const hold = () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     let isFirst = true;
-    behaviours.set(holder.account, async (job, renderer) => {
+    behaviors.set(holder.account, async (job, renderer) => {
       if (!isFirst) {
         await released;
         return renderer.complete(job);

@@ -158,11 +158,11 @@ describe('the page', () => {
     expect(problems).toEqual([]);
   };
 
-  test('has no axe violations, and no content is cut off, in dark colours on a phone', { tags: 'long' }, () =>
+  test('has no axe violations, and no content is cut off, in dark colors on a phone', { tags: 'long' }, () =>
     expectAccessible('dark', 390),
   );
 
-  test('has no axe violations, and no content is cut off, in light colours on a desktop', { tags: 'long' }, () =>
+  test('has no axe violations, and no content is cut off, in light colors on a desktop', { tags: 'long' }, () =>
     expectAccessible('light', 1100),
   );
 

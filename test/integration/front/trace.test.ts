@@ -98,13 +98,13 @@ test('a capture without a waiting client is settled as a part of the trace that 
 test('a returned job is queued again in its trace', async () => {
   const { traceId, traceparent } = newTrace();
   let deliveries = 0;
-  front.renderer.behaviour = async (job, renderer) => {
+  front.renderer.behavior = async (job, renderer) => {
     if (++deliveries > 1) return renderer.complete(job);
     await renderer.publish(job, { kind: 'returned', reason: 'shutting_down' });
   };
   expect((await capture({ url: 'https://example.com/returned', background: true }, traceparent)).status).toBe(200);
   await ended(traceId, 'settle result');
-  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  front.renderer.behavior = (job, renderer) => renderer.complete(job);
   expect(spansOf(traceId).filter(({ name }) => name === 'process job')).toHaveLength(2);
 });
 

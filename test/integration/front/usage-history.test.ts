@@ -48,9 +48,9 @@ describe('GET /usage/history', () => {
     await until('the background capture', async () => (await stateOf()).status === 'completed');
     await send(`${front.url}/captures/${uuid}/refresh`, first.key, { method: 'POST' });
     await until('the refresh', async () => (await stateOf()).refresh?.state === 'completed');
-    front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'It is gone.');
+    front.renderer.behavior = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'It is gone.');
     const failed = await capture(front.url, second.key).finally(() => {
-      front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+      front.renderer.behavior = (job, renderer) => renderer.complete(job);
     });
     expect(failed.body.error?.code).toBe('NAVIGATION_FAILED');
 
@@ -196,10 +196,10 @@ describe('the usage by account of the operator', () => {
 describe('the captures of the operator', () => {
   test('lists the slowest and the failed captures of all accounts, without URLs', async () => {
     const key = await front.makeKey();
-    front.renderer.behaviour = (job, renderer) =>
+    front.renderer.behavior = (job, renderer) =>
       renderer.fail(job, 'NAVIGATION_FAILED', 'https://shop.example/?token=secret did not answer.');
     const failed = await front.capture({ url: 'https://shop.example/?token=secret' }, { key }).finally(() => {
-      front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+      front.renderer.behavior = (job, renderer) => renderer.complete(job);
     });
     expect(failed.status).toBe(500);
     const list = async (query: string) =>

@@ -148,11 +148,11 @@ test('the history lists the result of each refresh, newest first', async () => {
     });
   };
   await refresh(1);
-  front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'It is gone.');
+  front.renderer.behavior = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'It is gone.');
   try {
     await refresh(2);
   } finally {
-    front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+    front.renderer.behavior = (job, renderer) => renderer.complete(job);
   }
   const times = { by: 'request', acceptedAt: expect.any(String) as string, endedAt: expect.any(String) as string };
   expect((await historyOf(key, uuid)).refreshes).toEqual([

@@ -33,13 +33,13 @@ test('a changed square is counted, and painted at its place', () => {
   expect(pixel(painted, 1, 1)).not.toEqual([214, 0, 80]);
 });
 
-test('the threshold ignores slight changes of colour', () => {
+test('the threshold ignores slight changes of color', () => {
   const slightly = picture(10, 10, () => [240, 240, 240]);
   expect(differenceOf(picture(10, 10), slightly, 0.01).changedPixels).toBe(100);
   expect(differenceOf(picture(10, 10), slightly, 0.2).changedPixels).toBe(0);
 });
 
-test('an area that only one picture covers is changed, independent of its colour', () => {
+test('an area that only one picture covers is changed, independent of its color', () => {
   const { picture: painted, changedPixels, changedShare } = differenceOf(picture(10, 20), picture(20, 10), 0.1);
   expect([painted.width, painted.height, changedPixels, changedShare]).toEqual([20, 20, 300, 0.75]);
   expect(pixel(painted, 15, 5)).toEqual([214, 0, 80]);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { freePort } from '../../harness/free-port.ts';
 import { AnswerCheck } from '../../harness/openapi.ts';
 import { peak, type SeenRequest } from '../../harness/site/site.ts';
-import { stripeColour } from '../../harness/site/pages/tall-pages.ts';
+import { stripeColor } from '../../harness/site/pages/tall-pages.ts';
 import { until } from '../../harness/until.ts';
 
 describe('until', () => {
@@ -49,9 +49,9 @@ test('peak counts the requests that were open at the same time', () => {
   expect(peak([request(0, 10), request(5, 20), request(9, undefined), request(15, 16)])).toBe(3);
 });
 
-test('each stripe has a different colour', () => {
-  const colours = Array.from({ length: 256 }, (_, index) => stripeColour(index));
-  expect(new Set(colours).size).toBe(256);
+test('each stripe has a different color', () => {
+  const colors = Array.from({ length: 256 }, (_, index) => stripeColor(index));
+  expect(new Set(colors).size).toBe(256);
 });
 
 describe('AnswerCheck, which compares responses with /openapi.json,', () => {

@@ -11,7 +11,7 @@ const idle = { isLoading: false, isFetching: false, isListening: false, untilFet
 const still = { moving: false, arrivals: 1, settled: async () => undefined };
 const noChange = { lastChange: 0, repeats: false };
 
-interface Behaviour {
+interface Behavior {
   readonly scripted?: boolean;
   readonly ended?: boolean;
   readonly network?: object;
@@ -22,8 +22,8 @@ interface Behaviour {
   readonly onWait?: () => void;
 }
 
-function pageThat(behaviour: Behaviour = {}): AnsweringPage {
-  const { scripted = true, ended = false, network = {}, document = {}, waited = [noChange], onWait } = behaviour;
+function pageThat(behavior: Behavior = {}): AnsweringPage {
+  const { scripted = true, ended = false, network = {}, document = {}, waited = [noChange], onWait } = behavior;
   const waits = [...waited];
   return new AnsweringPage(
     {
@@ -38,7 +38,7 @@ function pageThat(behaviour: Behaviour = {}): AnsweringPage {
     {
       network: { ...idle, ...network },
       document: { ...still, ...document },
-      ...(behaviour.frames === undefined ? {} : { frames: behaviour.frames }),
+      ...(behavior.frames === undefined ? {} : { frames: behavior.frames }),
       page: { waitForLoadState: async () => undefined },
     },
   );
@@ -56,14 +56,14 @@ describe('untilReady', () => {
     expect(page.calls).toEqual([['untilTimersRan', 20], ['scriptsHaveEnded']]);
   });
 
-  test.each<Behaviour>([
+  test.each<Behavior>([
     { ended: false },
     { ended: true, network: { isLoading: true } },
     { ended: true, frames: { isEmpty: false, list: async () => [] } },
     { ended: true, document: { moving: true } },
     { ended: true, document: { answer: { headers: { refresh: '1; url=/next' } } } },
-  ])('waits for a page with scripts that is not idle: %o', async (behaviour) => {
-    const page = pageThat(behaviour);
+  ])('waits for a page with scripts that is not idle: %o', async (behavior) => {
+    const page = pageThat(behavior);
     expect(await ready(page)).toEqual({ needsRestWait: true, softTimeouts: [] });
     expect(page.names.slice(2, 4)).toEqual(['watchChanges', wait]);
   });
@@ -105,7 +105,7 @@ describe('untilReady', () => {
 
 describe('untilReady of a page that fetches', () => {
   /** A page that fetches data a number of times, each for a time in milliseconds. */
-  const fetching = (times: number, ms: number, behaviour: Behaviour = {}) => {
+  const fetching = (times: number, ms: number, behavior: Behavior = {}) => {
     const limits: number[] = [];
     let left = times;
     /** The page sends its next request a while after a response. */
@@ -131,7 +131,7 @@ describe('untilReady of a page that fetches', () => {
       {
         untilTimersRan: true,
         watchChanges: 0,
-        [wait]: () => (behaviour.onWait?.(), behaviour.waited?.[0] ?? noChange),
+        [wait]: () => (behavior.onWait?.(), behavior.waited?.[0] ?? noChange),
       },
       { network: Object.defineProperties({ ...idle }, Object.getOwnPropertyDescriptors(network)), document: still },
     );

@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 const steps = 12;
 const request = (type = 'fetch') => ({ resourceType: () => type });
 
-interface Behaviour {
+interface Behavior {
   readonly first?: object;
   /** Heights that are measured after each round. */
   readonly measured?: readonly number[];
@@ -21,7 +21,7 @@ interface Behaviour {
   readonly parts?: object;
 }
 
-function pageThat({ first, measured = [1000], rounds = [{}], onScroll, onMeasure, parts }: Behaviour): AnsweringPage {
+function pageThat({ first, measured = [1000], rounds = [{}], onScroll, onMeasure, parts }: Behavior): AnsweringPage {
   const [heights, ends] = [[...measured], [...rounds]];
   let isFirst = true;
   const page: AnsweringPage = new AnsweringPage(

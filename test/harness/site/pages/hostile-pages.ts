@@ -30,7 +30,7 @@ export const hostilePages: Routes = {
   /** Opens other windows while it loads. */
   '/popups': (exchange) =>
     exchange.page(
-      `${green}<script>for (let i = 0; i < 5; i++) window.open(${JSON.stringify(exchange.address('/colour', { c: 'ff0000' }))});</script>`,
+      `${green}<script>for (let i = 0; i < 5; i++) window.open(${JSON.stringify(exchange.address('/color', { c: 'ff0000' }))});</script>`,
     ),
 
   /** Overwrites globals that a tool inside the page would use. */

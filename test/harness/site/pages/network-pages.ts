@@ -42,7 +42,7 @@ export const networkPages: Routes = {
   '/redirect': (exchange) => {
     const hops = exchange.number('hops');
     const code = exchange.number('code', 302);
-    const target = exchange.text('to') || exchange.address('/colour', { c: '00ff00' });
+    const target = exchange.text('to') || exchange.address('/color', { c: '00ff00' });
     const location = hops > 0 ? exchange.address('/redirect', { code, to: target, hops: hops - 1 }) : target;
     exchange.response.writeHead(code, { location }).end();
   },
@@ -51,7 +51,7 @@ export const networkPages: Routes = {
 
   /** Redirects from inside of the page: by meta tag or script (by). */
   '/lead-on': (exchange) => {
-    const target = exchange.text('to') || exchange.address('/colour', { c: '00ff00' });
+    const target = exchange.text('to') || exchange.address('/color', { c: '00ff00' });
     exchange.page(
       exchange.text('by') === 'script'
         ? `<script>location.replace(${JSON.stringify(target)});</script>`

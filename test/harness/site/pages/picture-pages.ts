@@ -3,14 +3,14 @@ import type { Routes } from '../exchange.ts';
 
 /** Pages with known pixels. */
 export const picturePages: Routes = {
-  /** One colour on the whole page: c. */
-  '/colour': (exchange) => exchange.page(`<style>body{background:#${exchange.text('c', '00ff00')}}</style>`),
+  /** One color on the whole page: c. */
+  '/color': (exchange) => exchange.page(`<style>body{background:#${exchange.text('c', '00ff00')}}</style>`),
 
   /** Green until the test releases the visit, red from then on. */
   '/mood': async (exchange) => {
     const after = exchange.released.then(() => 'ff0000');
-    const colour = await Promise.race([after, setImmediate('00ff00')]);
-    exchange.page(`<style>body{background:#${colour}}</style>`);
+    const color = await Promise.race([after, setImmediate('00ff00')]);
+    exchange.page(`<style>body{background:#${color}}</style>`);
   },
 
   /** Squares of 100 px from the top left: red, lime, blue, black, the rest white; with sharp edges. */
@@ -23,8 +23,8 @@ export const picturePages: Routes = {
         ['100px', '100px', '#000000'],
       ]
         .map(
-          ([left, top, colour]) =>
-            `<div style="position:absolute;left:${left};top:${top};width:100px;height:100px;background:${colour}"></div>`,
+          ([left, top, color]) =>
+            `<div style="position:absolute;left:${left};top:${top};width:100px;height:100px;background:${color}"></div>`,
         )
         .join('') + '<style>html{background:#fff}</style>',
     ),

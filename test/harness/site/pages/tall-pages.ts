@@ -3,15 +3,15 @@ import type { Exchange, Routes } from '../exchange.ts';
 /** Height of a stripe of `/tall` in px. */
 export const stripeHeight = 100;
 
-/** The colour of the nth stripe; neighbors, and the first 256, all differ. */
-export function stripeColour(index: number): string {
+/** The color of the nth stripe; neighbors, and the first 256, all differ. */
+export function stripeColor(index: number): string {
   const channel = (step: number, offset: number) => ((index * step + offset) % 256).toString(16).padStart(2, '0');
   return `#${channel(37, 40)}${channel(91, 90)}${channel(151, 130)}`;
 }
 
 /** Pages taller than the window. */
 export const tallPages: Routes = {
-  /** Stripes of known colours, h px in total, w px wide. */
+  /** Stripes of known colors, h px in total, w px wide. */
   '/tall': (exchange) => exchange.page(stripes(exchange.number('h', 3000), exchange.text('w', '100%'))),
 
   /** A red sticky or fixed header (mode) above stripes. */
@@ -26,7 +26,7 @@ export const tallPages: Routes = {
     exchange.page(
       Array.from(
         { length: exchange.number('n', 3) },
-        (_, index) => `<section style="height:100vh;background:${stripeColour(index)}"></section>`,
+        (_, index) => `<section style="height:100vh;background:${stripeColor(index)}"></section>`,
       ).join(''),
     ),
 
@@ -40,12 +40,12 @@ export const tallPages: Routes = {
   '/growing': (exchange) =>
     exchange.page(
       `<script>
-      const colours = ${JSON.stringify(Array.from({ length: 256 }, (_, index) => stripeColour(index)))};
+      const colors = ${JSON.stringify(Array.from({ length: 256 }, (_, index) => stripeColor(index)))};
       let parts = 0;
       const grow = () => {
         if (parts >= ${exchange.number('max', 1_000_000)}) return;
         const part = document.createElement('div');
-        part.style.cssText = 'height:1000px;background:' + colours[parts++ % 256];
+        part.style.cssText = 'height:1000px;background:' + colors[parts++ % 256];
         document.body.append(part);
       };
       grow();
@@ -58,7 +58,7 @@ export const tallPages: Routes = {
     exchange.page(
       Array.from(
         { length: 8 },
-        (_, index) => `<div class="box" style="height:500px" data-c="${stripeColour(index)}"></div>`,
+        (_, index) => `<div class="box" style="height:500px" data-c="${stripeColor(index)}"></div>`,
       ).join('') +
         `<script>
         const seen = new IntersectionObserver((entries) => {
@@ -76,7 +76,7 @@ function stripes(height: number, width = '100%'): string {
   const count = Math.ceil(height / stripeHeight);
   const stripe = (index: number) => {
     const rest = Math.min(stripeHeight, height - index * stripeHeight);
-    return `<div style="height:${rest}px;width:${width};background:${stripeColour(index)}"></div>`;
+    return `<div style="height:${rest}px;width:${width};background:${stripeColor(index)}"></div>`;
   };
   return Array.from({ length: count }, (_, index) => stripe(index)).join('');
 }

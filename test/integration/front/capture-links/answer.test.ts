@@ -155,7 +155,7 @@ describe('a signed link', () => {
 
   test('for a page that fails returns the usual error, which no cache keeps', async () => {
     let rendered = 0;
-    testFront().renderer.behaviour = (job, renderer) => {
+    testFront().renderer.behavior = (job, renderer) => {
       rendered += 1;
       return renderer.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
     };
@@ -197,7 +197,7 @@ describe('an error', () => {
     expect(second.status).toBe(401);
     expect(await bytesOf(second)).not.toEqual(bytes);
 
-    testFront().renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'The page is not there.');
+    testFront().renderer.behavior = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'The page is not there.');
     const failed = await open(sign(signer(), page()), { headers: { accept: 'image/*' } });
     expect([failed.status, failed.headers.get('x-error-code')]).toEqual([500, 'CAPTURE_FAILED']);
     expect((await Picture.of(await bytesOf(failed))).height).toBe(height);

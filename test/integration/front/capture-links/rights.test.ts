@@ -218,7 +218,7 @@ describe('a link cannot contain', () => {
 test('no log line contains a query, a signature or a secret, and metrics contain only the route', async () => {
   const query = sign(signer(), [['url', `https://example.com/?token=${randomUUID()}`]]);
   expect(await outcome(query)).toEqual([200, undefined]);
-  testFront().renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'The page is not there.');
+  testFront().renderer.behavior = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'The page is not there.');
   expect(await outcome(sign(signer(), [['url', `https://example.com/?token=${randomUUID()}`]]))).toEqual([
     500,
     'CAPTURE_FAILED',

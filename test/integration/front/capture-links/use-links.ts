@@ -55,7 +55,7 @@ export function useLinks() {
   });
   beforeEach(() => {
     clock.aheadMs = 0;
-    testFront.renderer.behaviour = (job, renderer) => renderer.complete(job);
+    testFront.renderer.behavior = (job, renderer) => renderer.complete(job);
   });
   afterAll(async () => {
     await testFront[Symbol.asyncDispose]();

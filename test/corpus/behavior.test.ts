@@ -20,7 +20,7 @@ const does = (what: string, script: string, more: Partial<HardPage> = {}): HardP
   name: `a page that ${what}`,
   formats: ['png'],
   check: (seen) => {
-    seen.expectColour(300, 300, green);
+    seen.expectColor(300, 300, green);
     expect(seen.report.softTimeouts).toEqual([]);
     expect(new URL(seen.report.finalUrl).pathname).toBe('/');
     expect(seen.report.timings.navigateMs).toBeLessThan(8000);
@@ -35,7 +35,7 @@ const leads = (how: string, site: HardPage['site'], hops = 1): HardPage => ({
   site: { '/end': good, ...site },
   formats: ['png'],
   check: (seen) => {
-    seen.expectColour(300, 300, green);
+    seen.expectColor(300, 300, green);
     expect(seen.report).toMatchObject({ httpStatus: 200, title: 'Test', softTimeouts: [] });
     expect(new URL(seen.report.finalUrl).pathname).toBe('/end');
     expect(seen.requests.length).toBeGreaterThan(hops);
@@ -63,7 +63,7 @@ const pages: readonly HardPage[] = [
     `for (let i = 0; i < 5; i++) window.open('/popup'); const a = document.createElement('a'); a.target = '_blank'; a.href = '/popup'; a.click(); const f = document.createElement('form'); f.target = 'x'; f.action = '/popup'; document.body.append(f); f.submit()`,
     {
       check: (seen) => {
-        seen.expectColour(300, 300, green);
+        seen.expectColor(300, 300, green);
         expect(seen.asked('/popup')).toBe(0);
       },
     },
@@ -133,7 +133,7 @@ const pages: readonly HardPage[] = [
     `for (let i = 0; i < 50; i++) history.pushState(null, '', '/elsewhere?' + i)`,
     {
       check: (seen) => {
-        seen.expectColour(300, 300, green);
+        seen.expectColor(300, 300, green);
         expect(seen.report).toMatchObject({
           httpStatus: 200,
           finalUrl: expect.stringMatching(/\/elsewhere\?49$/) as string,
@@ -225,7 +225,7 @@ const pages: readonly HardPage[] = [
       },
     },
     formats: ['png'],
-    check: (seen) => seen.expectColour(300, 300, green),
+    check: (seen) => seen.expectColor(300, 300, green),
   },
   {
     name: 'a page whose connection closes before its first element arrives is requested once more',
@@ -240,7 +240,7 @@ const pages: readonly HardPage[] = [
     },
     formats: ['png'],
     check: (seen) => {
-      seen.expectColour(300, 300, green);
+      seen.expectColor(300, 300, green);
       expect(seen.asked('/')).toBe(2);
       expect(seen.report.softTimeouts).toEqual([]);
     },
