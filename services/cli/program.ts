@@ -93,8 +93,8 @@ const withChildren = (command: Command): Command[] => [command, ...command.comma
 const maxSuggestions = 3;
 
 /**
- * Returns the flags that an unknown one may be short for, as a sentence: --width is short for --viewport-width. Empty if there are none. commander
- * itself suggests flags of similar spelling.
+ * Returns the flags that an unknown flag may be short for, as a sentence: --width is short for --viewport-width. Empty if there are none.
+ * The library commander itself suggests flags of similar spelling.
  *
  * @param message of commander's error
  */

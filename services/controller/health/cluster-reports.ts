@@ -99,7 +99,7 @@ export class LeastWanted {
   }
 }
 
-/** How long a cluster that became silent is reported as silent. */
+/** Time for which a cluster that became silent is reported as silent. */
 const memoryMs = 15 * 60_000;
 
 /** Maximum time from the start to the first report. */
@@ -177,7 +177,7 @@ export class ClusterReports {
     }
   }
 
-  /** How long no cluster has reported a region although others report theirs; null when that is expected. */
+  /** Returns the time for which no cluster has reported a region although others report theirs; null if that is expected. */
   unreportedForMs(region: Region): number | null {
     const forMs = this.#now() - (this.#reportedAt.get(region) ?? this.#startedAt);
     const isHeard = this.#expected && this.#received.size > 0;

@@ -40,9 +40,9 @@ const notPermitted = (refusal: string) =>
   ({ code: 'FORBIDDEN', message: `Not refreshed: ${refusal}`, cause: 'client' }) as const satisfies CaptureFailure;
 
 /**
- * Queues a due refresh of a capture, and schedules the next one. A refresh costs as much as the capture. Without quota,
- * while the account is suspended, or without the permission for an option, the refresh is skipped, the record says why, and the next one is due after another
- * interval. A capture that is gone or expired is not refreshed.
+ * Queues a due refresh of a capture, and schedules the next one. A refresh costs as much as the capture. If the quota is used up, the
+ * account is suspended, or the permission for an option is missing, the refresh is skipped, the record contains the reason, and the next
+ * refresh is due after another interval. A removed or expired capture is not refreshed.
  */
 export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
   const { captures, tasks, now = Date.now } = deps;

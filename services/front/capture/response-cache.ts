@@ -99,7 +99,7 @@ const settleTimeoutMs = 3000;
 
 const callTimeoutMs = 4000;
 
-/** How following ended. `over`: the capture was cancelled, its front died, or nothing is known of it. */
+/** The end of following a capture. `over`: the capture was cancelled, its front died, or the capture is unknown. */
 type FollowEnd =
   | { readonly kind: 'completed'; readonly record: CaptureRecord }
   | { readonly kind: 'failed'; readonly failure: CaptureFailure }

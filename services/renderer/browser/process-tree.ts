@@ -22,8 +22,8 @@ const pageBytes = 4096;
 const tickMs = 10;
 
 /**
- * How long a process that belongs to no browser is skipped, in milliseconds. Linux reuses its number only after all others (32,768 by
- * default), which takes more time than this.
+ * Time for which a process that belongs to no browser is skipped, in milliseconds. Linux reuses its number only after all others (32,768
+ * by default), which takes more time.
  */
 const foreignMs = 10_000;
 

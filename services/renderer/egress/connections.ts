@@ -82,7 +82,7 @@ export class SessionConnections {
 }
 
 function cut(connection: Connection): void {
-  // Cleared because a socket takes a moment to close, and one cut is sufficient.
+  // Cleared so that the connection is cut only once: its socket takes a moment to close.
   connection.awaitingSince = undefined;
   connection.lastByteAt = Number.POSITIVE_INFINITY;
   connection.socket.destroy(new EgressFailure('response-timeout', 'the response did not start in time'));

@@ -15,11 +15,11 @@ import { isLiveFrame, untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { step } from './world.ts';
 
 /**
- * For pending changes of visible content, from the start of the wait. In public reports of missing content, preloaders disappear 1.2 s
+ * Time limit of the wait for pending changes of visible content, from its start. In public reports of missing content, preloaders disappear 1.2 s
  * after load, charts start after 0.3 s and draw for 1 s, and pages redirect after 1 s.
  */
 const readyTimeoutMs = 2500;
-/** While the page keeps showing more: twice as long, so that a typed headline of 80 letters at 60 ms completes. */
+/** Time limit while the page keeps showing more. A typed headline of 80 letters at 60 ms completes within it. */
 const progressTimeoutMs = 5000;
 /** Content that scripts defer to a timer this soon after load is part of the page. */
 const timerGraceMs = 20;

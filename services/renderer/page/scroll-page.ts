@@ -10,7 +10,7 @@ import { holdInWindows } from './scripts/windows.ts';
 
 const helpers = [holderOf, visibleShare];
 /**
- * For elements that scripts move with the scroll position, which are shown in the middle of the viewport: 40 positions of a few frames
+ * Time limit of showing elements that scripts move with the scroll position in the middle of the viewport: 40 positions of a few frames
  * each.
  */
 const effectsBudgetMs = 10_000;

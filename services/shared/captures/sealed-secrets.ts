@@ -79,7 +79,7 @@ export class SecretsKeys {
   open({ key: id, sealed }: SealedSecrets, owner: SecretsOwner): CaptureSecrets {
     const key = this.#keys.find((one) => one.id === id);
     if (key === undefined)
-      throw new SecretsLockedError(`sealed with the key ${id}, which is not in WEBCAPTURE_SECRETS_KEY`);
+      throw new SecretsLockedError(`the secrets are sealed with the key ${id}, which is not in WEBCAPTURE_SECRETS_KEY`);
     const bytes = Buffer.from(sealed, 'base64');
     const [nonce, rest] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes)];
     try {
@@ -89,7 +89,7 @@ export class SecretsKeys {
       const text = Buffer.concat([decipher.update(rest.subarray(tagBytes)), decipher.final()]).toString('utf8');
       return JSON.parse(text) as CaptureSecrets;
     } catch (error) {
-      throw new SecretsLockedError('sealed secrets were changed, or belong to another capture', { cause: error });
+      throw new SecretsLockedError('the sealed secrets were changed, or belong to another capture', { cause: error });
     }
   }
 

@@ -241,7 +241,7 @@ export class PullSubscription {
     return new JetStreamError(`a pull request to ${durable} of ${stream} was refused: ${code} ${description}`);
   }
 
-  /** Marks up to `count` pending messages as not arriving any more, those of this cohort first. Returns their number. */
+  /** Subtracts up to `count` from the numbers of requested messages, first from that of this cohort. Returns the subtracted number. */
   #take(count: number, cohort?: number): number {
     const first = this.#cohorts.find(({ id }) => id === cohort);
     let left = count;

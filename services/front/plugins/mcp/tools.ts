@@ -70,7 +70,7 @@ export async function callTool(
   }
 }
 
-/** What a tool returns: words and pictures for the model, and facts for programs. Without facts if the client has disconnected. */
+/** The result of a tool: text and pictures for the model, and facts for programs. Without facts if the client has disconnected. */
 type ToolResult = Pick<CallToolResult, 'content' | 'structuredContent'>;
 
 /** `args` as sent; `filled`: with the defaults of the tool. */

@@ -93,7 +93,7 @@ export function answeredAt({ components = [], lastCheckedAt }: OverallStatus): s
   return components.find(({ name }) => name === 'api')?.lastCheckedAt ?? lastCheckedAt;
 }
 
-/** Returns the components without a report for a minute. */
+/** Returns the components that have not been reported for a minute. */
 export function unreported({ status, isSilent }: PageModel): readonly ComponentStatus[] {
   const at = Date.parse(answeredAt(status));
   return (status.components ?? []).filter(

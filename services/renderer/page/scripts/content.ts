@@ -8,8 +8,8 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 
 /**
- * For a page that is empty at its load event, records the time until its first content, for {@link waitForContent}. A busy machine may
- * check the page later than that. Runs before the page's scripts.
+ * Records the time from the load event of an empty page to its first content, for {@link waitForContent}. A busy machine may check the
+ * page later than that. Runs before the page's scripts.
  */
 export function watchFirstContent(): void {
   /** A page with more elements is not empty. */

@@ -38,14 +38,15 @@ interface Seen {
   /** Style of the element at the scroll position `at`, where most of the element was visible. */
   look: string;
   at: number;
-  /** Distance between its middle and that of the viewport at `at`. Negative: the element keeps its style at the top of the page. */
+  /** Distance between the middles of the element and the viewport at `at`. Negative: the element keeps its style at the top of the page. */
   distance: number;
   /**
-   * For an element fixed to the viewport: the share that it covered at `at`, and its top there, in CSS pixels from the top of the page.
+   * Share of the viewport that an element fixed to it covered at `at`, and the top of the element there, in CSS pixels from the top of the
+   * page.
    */
   share: number;
   top: number;
-  /** Whether scripts fix it or an ancestor to the viewport during scrolling, like a sticky box. */
+  /** Whether scripts fix the element or an ancestor to the viewport during scrolling, like a sticky box. */
   isPinned: boolean;
 }
 

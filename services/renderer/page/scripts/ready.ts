@@ -100,11 +100,9 @@ export async function untilNothingIsDue(
   const quietRuns = 3;
   /** Minimum number of frames in that time, for the same reason. */
   const quietFrames = 8;
-  /**
-   * If nothing is known about pending work, time after load for the first change. In public reports, content follows after 30 to 300 ms.
-   */
+  /** Time after load for the first change without known pending work. In public reports, content follows after 30 to 300 ms. */
   const firstChangeMs = 400;
-  /** If nothing is known about pending work, time for the next change. */
+  /** Time for the next change without known pending work. */
   const nextChangeMs = 250;
   /** Timers with at least this delay are waited for once. A series of shorter ones may be one motion. */
   const longDelayMs = 250;

@@ -48,8 +48,8 @@ export async function scrollThrough(
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: own(target).scrollHeight, scripted });
   const end = performance.now() + budgetMs;
   /**
-   * For a page that is not drawn. Observers are called separately for each position, because many handle only the first of several
-   * entries.
+   * Maximum wait for observers at each position, because the browser may not draw the page. Observers are called separately for each
+   * position, because many handle only the first of several entries.
    */
   const observeTimeoutMs = 300;
   const { webcaptureEffects } = pageState;

@@ -88,7 +88,7 @@ export interface PageState {
   webcaptureHasAddedStyle?: boolean;
   /** Time from the load event to the first content; undefined for a page that was not empty at load. */
   webcaptureFirstContentMs?: number;
-  /** When the whole page had come into view, by `performance.now()`. */
+  /** Time at which the whole page had come into view, by `performance.now()`. */
   webcaptureShownAt?: number;
 }
 
@@ -102,7 +102,7 @@ export interface Place {
 /** An element fixed to the viewport whose look depends on the scroll position. */
 export interface Scene {
   readonly element: HTMLElement;
-  /** How much more of the viewport it covers at its best scroll position than at the top of the page, from -1 to 1. */
+  /** Share of the viewport that it covers at its best scroll position, minus the share at the top of the page; from -1 to 1. */
   readonly share: number;
   /** Top of the element when it was measured, in CSS pixels from the top of the page. */
   readonly top: number;
