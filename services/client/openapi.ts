@@ -1266,6 +1266,20 @@ export interface components {
              * @default true
              */
             javaScript?: boolean;
+            /** @description Make captures of an unchanged page equal, for visual comparison: stop the clock, seed the random numbers, run loops of frames for 60 frames, stop animations at a fixed time, and hide the text cursor. */
+            freeze?: {
+                /**
+                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @default 2026-01-01T00:00:00.000Z
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                time?: string;
+                /**
+                 * @description Seed of Math.random, whose numbers are then the same in each frame and capture.
+                 * @default 1
+                 */
+                random?: number;
+            };
             /** @description Style sheet that is added to the page: up to 64 KiB. */
             css?: string;
             /** @description JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
@@ -2651,6 +2665,13 @@ export interface operations {
                 click?: string[];
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
+                /**
+                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                "freeze.time"?: string;
+                /** @description Seed of Math.random, whose numbers are then the same in each frame and capture. */
+                "freeze.random"?: number;
                 /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
                 region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
                 /** @description Render with a browser that avoids bot detection. Costs one more token. */
@@ -3164,6 +3185,13 @@ export interface operations {
                 click?: string[];
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
+                /**
+                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                "freeze.time"?: string;
+                /** @description Seed of Math.random, whose numbers are then the same in each frame and capture. */
+                "freeze.random"?: number;
                 /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
                 region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
                 /** @description Render with a browser that avoids bot detection. Costs one more token. */

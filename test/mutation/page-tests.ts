@@ -29,6 +29,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/endless',
     'corpus/whole-documents',
   ],
+  'freeze.ts': ['corpus/freezing'],
   'hiding.ts': ['corpus/elements', 'corpus/consent'],
   'main-document.ts': ['corpus/behavior', 'integration/capture/navigate', 'corpus/documents'],
   'miss.ts': ['corpus/selectors', 'corpus/elements'],
@@ -119,6 +120,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/finding.ts': ['integration/page-scripts/finding', 'corpus/elements', 'corpus/clicking'],
   'scripts/fixed.ts': ['integration/page-scripts/fixed', 'corpus/fixed-and-sticky', 'corpus/tall-viewports'],
   'scripts/frame-shots.ts': ['integration/page-scripts/frame-shots', 'corpus/lazy-images'],
+  'scripts/freezing.ts': ['corpus/freezing'],
   'scripts/hiding.ts': ['integration/page-scripts/selecting', 'corpus/elements', 'corpus/consent'],
   'scripts/markdown.ts': ['integration/page-scripts/markdown', 'corpus/extracting'],
   'scripts/measures.ts': [

@@ -211,7 +211,7 @@ export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
 
 /** Yields the violated rules that a schema cannot express. */
 function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, persistence, waitFor, resize } = request;
+  const { url, html, viewport, responseType, background, webhook, persistence, waitFor, resize, freeze } = request;
   yield* brokenNeeds(request);
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
@@ -234,6 +234,9 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
   }
   yield* brokenSelectors(request);
+  if (freeze !== undefined && Number.isNaN(Date.parse(freeze.time))) {
+    yield `freeze.time must be a date and time like "2026-01-01T00:00:00Z", not ${describeValue(freeze.time)}`;
+  }
   if (resize !== undefined && resize.width === undefined && resize.height === undefined) {
     yield 'resize needs resize.width or resize.height';
   }

@@ -7,7 +7,7 @@ import { isObject } from '../validation/is-object.ts';
  * Returns a request without its optional fields that are equal to their default. A request with such a field is then equal to one without
  * it: for the cache, for an Idempotency-Key, and for the renderer.
  *
- * @param options `isForDisplay`: also without required fields that are equal to their default, objects that are then empty, secrets, and
+ * @param options `isForDisplay`: also without required fields that are equal to their default, secrets, and
  * fields that the schema does not have
  */
 export function omitDefaults<T extends object>(
@@ -21,9 +21,8 @@ export function omitDefaults<T extends object>(
     if (isForDisplay && (field === undefined || field.writeOnly === true)) return [];
     const isInside = isObject(child) && field?.properties !== undefined;
     const rest: unknown = isInside ? omitDefaults(child, options, field) : child;
-    const initial = isForDisplay && isInside ? {} : field?.default;
     const isRequired = !isForDisplay && required.includes(name);
-    return !isRequired && (rest === undefined || isDeepStrictEqual(rest, initial)) ? [] : [[name, rest]];
+    return !isRequired && (rest === undefined || isDeepStrictEqual(rest, field?.default)) ? [] : [[name, rest]];
   });
   return Object.fromEntries(kept) as T;
 }

@@ -25,10 +25,14 @@ function pageOptions(request: CaptureRequest): Pick<CaptureRequest, PageOptionNa
     request[name] !== undefined && !(name === 'media' && request.media === defaultMedia(request.format));
   return {
     ...(Object.fromEntries(pageOptionNames.filter(isSet).map((name) => [name, request[name]])) as CaptureRequest),
+    // In one notation, so that equal times share a cache entry.
+    ...(request.freeze === undefined ? {} : { freeze: { ...request.freeze, time: isoTime(request.freeze.time) } }),
     // Sorted, because the order of the parts does not matter.
     ...(request.extract === undefined ? {} : { extract: request.extract.toSorted() }),
   };
 }
+
+const isoTime = (time: string) => new Date(time).toISOString();
 
 /** The schema cannot state this default, because it depends on the format. */
 const defaultMedia = (format: CaptureRequest['format']) => (format === 'pdf' ? 'print' : 'screen');

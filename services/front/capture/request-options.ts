@@ -24,7 +24,8 @@ export function requestOptions(record: CaptureRecord): Values {
       : { persistence: { enabled: true, refreshInterval: persistence.refreshIntervalMs / 1000 } }),
     ...(webhook === undefined ? {} : { webhook: { url: webhook.url } }),
   };
-  const changed = omitDefaults<Values>(given, { isForDisplay: true });
+  const { pdf, ...others } = omitDefaults<Values>(given, { isForDisplay: true });
+  const changed = { ...others, ...(Object.keys(pdf ?? {}).length === 0 ? {} : { pdf }) };
   return device === undefined ? changed : withDevice(changed, options.viewport, device);
 }
 

@@ -22,6 +22,7 @@ import { setCredentials } from './credentials.ts';
 import { extract } from './extract.ts';
 import { assertWanted, watchConsole } from './fail-on.ts';
 import { finishDocument } from './finish-document.ts';
+import { freezeClocks } from './freeze.ts';
 import { hideFirst } from './hiding.ts';
 import { assertWeb, navigate, type RenderSource } from './navigate.ts';
 import { asLaidOut, openPage, type OpenPage } from './open.ts';
@@ -167,6 +168,8 @@ async function renderIn(
   }
   const errors = options.failOn?.consoleErrors === true ? await watchConsole(open) : undefined;
   await hideFirst(open, options);
+  if (options.freeze)
+    await open.deadline.run(freezeClocks(open, options.freeze), blockingTimeoutMs, 'freezing the clock');
   const style = secrets && (await setSecrets(open, request, secrets));
   // Must open its session last: in a new process, Chromium sets up sessions in order, and each resets the platform.
   await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');

@@ -4,6 +4,7 @@ import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import type { AddedStyle } from './client-code.ts';
 import { callTimeoutMs } from './deadline.ts';
+import { stopMotion } from './freeze.ts';
 import { refitHeight, type FullPage, growToWholePage } from './full-page.ts';
 import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
@@ -156,6 +157,7 @@ export async function settle(
   if (blocking) await hideBlocked(open, blocking, softTimeouts);
   await style?.keep();
   await keepHidden(open, options);
+  if (options.freeze && !(await stopMotion(open))) softTimeouts.push('animations');
   const [finished] = await world.callEach([step(finishAnimations), step(showPulsing)], limit('finishing animations'));
   // Shows what the page does when an animation ends. (The screenshot itself draws the current state.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));

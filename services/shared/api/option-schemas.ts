@@ -148,6 +148,24 @@ export const failOnSchema = closed(
 /** Conditions that fail a capture. */
 export type FailOn = Static<typeof failOnSchema>;
 
+export const freezeSchema = closed(
+  {
+    time: Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$',
+      examples: ['2026-01-01T00:00:00Z'],
+      default: '2026-01-01T00:00:00.000Z',
+      description: 'Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.',
+    }),
+    random: Type.Integer({
+      minimum: 0,
+      maximum: 4_294_967_295,
+      default: 1,
+      description: 'Seed of Math.random, whose numbers are then the same in each frame and capture.',
+    }),
+  },
+  'Make captures of an unchanged page equal, for visual comparison: stop the clock, seed the random numbers, run loops of frames for 60 frames, stop animations at a fixed time, and hide the text cursor.',
+);
+
 export const geolocationSchema = closed(
   {
     latitude: Type.Number({ minimum: -90, maximum: 90, description: 'Degrees north.' }),

@@ -8,6 +8,7 @@ import {
   clipSchema,
   cookieSchema,
   failOnSchema,
+  freezeSchema,
   geolocationSchema,
   maxCodeBytes,
   maxLifetimeSeconds,
@@ -31,6 +32,9 @@ export const clickTimeoutMs = 5000;
 
 /** Timeout of `script`. */
 export const scriptTimeoutMs = 5000;
+
+/** Maximum time for `freeze` to wait for loops of frames. */
+export const freezeTimeoutMs = 8000;
 
 /** Timeout of reading the page for the extraction of its parts. */
 export const extractTimeoutMs = 8000;
@@ -349,6 +353,12 @@ export const optionTable = {
     ),
     { group: 'Page', isUndone: false, addsMs: 0 },
   ),
+  freeze: pageOption(Type.Optional(freezeSchema), {
+    group: 'Page',
+    isUndone: false,
+    addsMs: freezeTimeoutMs,
+    needs: [{ option: 'antiBot', values: [false], because: 'pages can detect a frozen clock' }],
+  }),
   css: secretOption(
     optionalText(maxCodeBytes, 'Style sheet that is added to the page: up to 64 KiB.', { writeOnly: true }),
     { group: 'Page', shows: 'presence', addsMs: 0 },

@@ -31,6 +31,7 @@ const needs: Readonly<Record<string, Fields>> = {
   'pdf.encryption': { format: 'pdf', pdf: { encryption: { userPassword: 'a' } } },
   waitFor: { waitFor: { selector: 'p' } },
   resize: { resize: { width: 100 } },
+  freeze: { freeze: {} },
   geolocation: { geolocation: { latitude: 1, longitude: 2 } },
 };
 
@@ -84,6 +85,8 @@ test.each<[what: string, one: Fields, other: Fields, equal: boolean]>([
   ['pdf.fixed once with a url', { format: 'pdf' }, { format: 'pdf', pdf: { fixed: 'once' } }, true],
   ['a device and its viewport', { device: 'Desktop Chrome' }, withDevice({ width: 1280, height: 720 }), true],
   ['no scripts', {}, { javaScript: false }, false],
+  ['a frozen clock', {}, { freeze: {} }, false],
+  ['the same time with another offset', { freeze: {} }, { freeze: { time: '2026-01-01T02:00+02:00' } }, true],
   // Without a locale, the browser sends no Accept-Language.
   ['locale en-US', {}, { locale: 'en-US' }, false],
 ])('%s is equal to the default: %#', async (_what, one, other, equal) => {

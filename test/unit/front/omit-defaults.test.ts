@@ -26,16 +26,16 @@ test.each<[what: string, value: object, inRequest: object, inDisplay: object]>([
     { viewport: { height: 9 } },
   ],
   [
-    'an object without a default stays in a request, also if it is empty',
+    'an object without a default stays, also if it is empty',
     { url, pdf: { tagged: true } },
     { url, pdf: {} },
-    { url },
+    { url, pdf: {} },
   ],
   [
     'a secret stays in a request',
     { url, css: 'a', pdf: { encryption: { userPassword: 'a' } } },
     { url, css: 'a', pdf: { encryption: { userPassword: 'a' } } },
-    { url },
+    { url, pdf: {} },
   ],
   [
     'a field that the schema does not have stays in a request',

@@ -20,6 +20,7 @@ test.each<Partial<RenderOptions>>([
   { failOn: { consoleErrors: true } },
   { click: ['a'] },
   { javaScript: false },
+  { freeze: { time: '2026-01-01T00:00:00.000Z', random: 1 } },
   { locale: 'de-DE' },
   { diagnostics: true },
   // From a device.

@@ -90,6 +90,30 @@ export function showPulsing(): void {
   }
 }
 
+/** Sets endless animations to the start of their first iteration. They keep running. Call it after {@link finishAnimations}. */
+export function rewindAnimations(): void {
+  for (const animation of document.getAnimations?.() ?? []) {
+    if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
+    animation.currentTime = Math.max(0, animation.effect?.getTiming().delay ?? 0);
+  }
+}
+
+/** Pauses all animations, those of SVG at a time at which most have ended. */
+export function pauseAnimations(): void {
+  /** Nearly all SVG animations with an end have ended by then. */
+  const svgSeconds = 60;
+  for (const animation of document.getAnimations?.() ?? []) {
+    const { currentTime } = animation;
+    if (animation.playState !== 'running' || currentTime === null) continue;
+    animation.pause();
+    animation.currentTime = currentTime;
+  }
+  for (const svg of document.querySelectorAll('svg')) {
+    svg.pauseAnimations();
+    svg.setCurrentTime(svgSeconds);
+  }
+}
+
 /**
  * Freezes scroll-driven animations of the page, each at the state for its element in the middle of the viewport, so that elements that
  * fade in on scroll are visible. Animations of elements that stay in view (bars, headers) freeze at the state for the top of the page.
