@@ -52,6 +52,8 @@ test.each<Partial<RenderOptions>>([
   { javaScript: false },
   { ignoreTlsErrors: true },
   { click: ['a'] },
+  { steps: [{ click: 'a' }] },
+  { steps: [{ type: { selector: 'a' } }] },
   { failOn: { blank: true } },
   { extract: ['text'] },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
