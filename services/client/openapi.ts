@@ -1089,7 +1089,7 @@ export interface components {
                 deviceScaleFactor: number;
             };
             fullPage: boolean;
-            /** @description Names of the headers and cookies of the request, and whether it had auth, css, script and pdf.encryption. */
+            /** @description Names of the headers and cookies of the request, and whether it had auth, css, script, pdf.encryption and values of steps. */
             secrets?: {
                 /** @description Names of the headers. */
                 headers: string[];
@@ -1100,6 +1100,8 @@ export interface components {
                 script: boolean;
                 /** @description Only for an encrypted PDF. */
                 pdfEncryption?: boolean;
+                /** @description Only for a capture whose steps enter values. */
+                stepValues?: boolean;
             };
             /**
              * Format: date-time
@@ -1261,6 +1263,63 @@ export interface components {
             remove?: string[];
             /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
             click?: string[];
+            /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
+            steps?: {
+                /** @description Absolute http or https URL of the next page, on the site of url. */
+                goto?: string;
+                /** @description CSS selector of the element to click. */
+                click?: string;
+                /** @description Enter a text into a field. */
+                type?: {
+                    /** @description CSS selector of the field. */
+                    selector: string;
+                    /** @description Text that replaces the content of the field. It is secret. */
+                    text: string;
+                };
+                /** @description Press a key. */
+                press?: {
+                    /** @description CSS selector of the element to focus first. Without it: the element that has the focus. */
+                    selector?: string;
+                    /**
+                     * @description Enter, Tab, Shift+Tab, Escape, Backspace, Delete, Space, ArrowUp, ArrowDown, ArrowLeft, ArrowRight, Home, End, PageUp, PageDown, or a character of ASCII.
+                     * @example Enter
+                     */
+                    key: string;
+                };
+                /** @description Choose an option of a select element. */
+                select?: {
+                    /** @description CSS selector of the select element. */
+                    selector: string;
+                    /** @description Value or label of the option to choose. It is secret. */
+                    value: string;
+                };
+                /** @description CSS selector of the element to move the pointer to. */
+                hover?: string;
+                /** @description Scroll the page, or an element. */
+                scroll?: {
+                    /** @description CSS selector of the element to scroll into view, or whose content by or to scrolls. */
+                    selector?: string;
+                    /** @description CSS pixels to scroll down; up if negative. */
+                    by?: number;
+                    /**
+                     * @description End to scroll to. Excludes by.
+                     * @enum {string}
+                     */
+                    to?: "top" | "bottom";
+                };
+                /** @description Wait for an element, for up to 10 seconds. */
+                waitFor?: string | {
+                    /** @description CSS selector of the element. */
+                    selector: string;
+                    /**
+                     * @description As in the option waitFor; visible if not set.
+                     * @enum {string}
+                     */
+                    state?: "visible" | "attached" | "hidden";
+                };
+                /** @description Milliseconds to wait; up to 30 seconds in all steps. */
+                wait?: number;
+            }[];
             /**
              * @description false: scripts of the page and its frames do not run, and noscript is shown.
              * @default true
@@ -1282,7 +1341,7 @@ export interface components {
             };
             /** @description Style sheet that is added to the page: up to 64 KiB. */
             css?: string;
-            /** @description JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
+            /** @description JavaScript that runs in the page after load, and before click, steps and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
             script?: string;
             /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
@@ -1677,7 +1736,7 @@ export interface components {
             durationMs: number | null;
         };
         DiagnosticsStep: {
-            /** @description setUp, navigation, script, click, waitFor, settle, extract or picture. */
+            /** @description setUp, navigation, script, click, steps, waitFor, settle, extract or picture. */
             name: string;
             /** @description Milliseconds after the start of the rendering. */
             startMs: number;
@@ -2175,7 +2234,7 @@ export interface components {
                 deviceScaleFactor: number;
             };
             fullPage: boolean;
-            /** @description Names of the headers and cookies of the request, and whether it had auth, css, script and pdf.encryption. */
+            /** @description Names of the headers and cookies of the request, and whether it had auth, css, script, pdf.encryption and values of steps. */
             secrets?: {
                 /** @description Names of the headers. */
                 headers: string[];
@@ -2186,6 +2245,8 @@ export interface components {
                 script: boolean;
                 /** @description Only for an encrypted PDF. */
                 pdfEncryption?: boolean;
+                /** @description Only for a capture whose steps enter values. */
+                stepValues?: boolean;
             };
         };
         /** @description Resize the final picture. With one side, the other follows. report.originalSize is the size before. */
@@ -2663,6 +2724,63 @@ export interface operations {
                 remove?: string[];
                 /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
                 click?: string[];
+                /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
+                steps?: {
+                    /** @description Absolute http or https URL of the next page, on the site of url. */
+                    goto?: string;
+                    /** @description CSS selector of the element to click. */
+                    click?: string;
+                    /** @description Enter a text into a field. */
+                    type?: {
+                        /** @description CSS selector of the field. */
+                        selector: string;
+                        /** @description Text that replaces the content of the field. It is secret. */
+                        text: string;
+                    };
+                    /** @description Press a key. */
+                    press?: {
+                        /** @description CSS selector of the element to focus first. Without it: the element that has the focus. */
+                        selector?: string;
+                        /**
+                         * @description Enter, Tab, Shift+Tab, Escape, Backspace, Delete, Space, ArrowUp, ArrowDown, ArrowLeft, ArrowRight, Home, End, PageUp, PageDown, or a character of ASCII.
+                         * @example Enter
+                         */
+                        key: string;
+                    };
+                    /** @description Choose an option of a select element. */
+                    select?: {
+                        /** @description CSS selector of the select element. */
+                        selector: string;
+                        /** @description Value or label of the option to choose. It is secret. */
+                        value: string;
+                    };
+                    /** @description CSS selector of the element to move the pointer to. */
+                    hover?: string;
+                    /** @description Scroll the page, or an element. */
+                    scroll?: {
+                        /** @description CSS selector of the element to scroll into view, or whose content by or to scrolls. */
+                        selector?: string;
+                        /** @description CSS pixels to scroll down; up if negative. */
+                        by?: number;
+                        /**
+                         * @description End to scroll to. Excludes by.
+                         * @enum {string}
+                         */
+                        to?: "top" | "bottom";
+                    };
+                    /** @description Wait for an element, for up to 10 seconds. */
+                    waitFor?: string | {
+                        /** @description CSS selector of the element. */
+                        selector: string;
+                        /**
+                         * @description As in the option waitFor; visible if not set.
+                         * @enum {string}
+                         */
+                        state?: "visible" | "attached" | "hidden";
+                    };
+                    /** @description Milliseconds to wait; up to 30 seconds in all steps. */
+                    wait?: number;
+                }[];
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
                 /**
@@ -3183,6 +3301,63 @@ export interface operations {
                 remove?: string[];
                 /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
                 click?: string[];
+                /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
+                steps?: {
+                    /** @description Absolute http or https URL of the next page, on the site of url. */
+                    goto?: string;
+                    /** @description CSS selector of the element to click. */
+                    click?: string;
+                    /** @description Enter a text into a field. */
+                    type?: {
+                        /** @description CSS selector of the field. */
+                        selector: string;
+                        /** @description Text that replaces the content of the field. It is secret. */
+                        text: string;
+                    };
+                    /** @description Press a key. */
+                    press?: {
+                        /** @description CSS selector of the element to focus first. Without it: the element that has the focus. */
+                        selector?: string;
+                        /**
+                         * @description Enter, Tab, Shift+Tab, Escape, Backspace, Delete, Space, ArrowUp, ArrowDown, ArrowLeft, ArrowRight, Home, End, PageUp, PageDown, or a character of ASCII.
+                         * @example Enter
+                         */
+                        key: string;
+                    };
+                    /** @description Choose an option of a select element. */
+                    select?: {
+                        /** @description CSS selector of the select element. */
+                        selector: string;
+                        /** @description Value or label of the option to choose. It is secret. */
+                        value: string;
+                    };
+                    /** @description CSS selector of the element to move the pointer to. */
+                    hover?: string;
+                    /** @description Scroll the page, or an element. */
+                    scroll?: {
+                        /** @description CSS selector of the element to scroll into view, or whose content by or to scrolls. */
+                        selector?: string;
+                        /** @description CSS pixels to scroll down; up if negative. */
+                        by?: number;
+                        /**
+                         * @description End to scroll to. Excludes by.
+                         * @enum {string}
+                         */
+                        to?: "top" | "bottom";
+                    };
+                    /** @description Wait for an element, for up to 10 seconds. */
+                    waitFor?: string | {
+                        /** @description CSS selector of the element. */
+                        selector: string;
+                        /**
+                         * @description As in the option waitFor; visible if not set.
+                         * @enum {string}
+                         */
+                        state?: "visible" | "attached" | "hidden";
+                    };
+                    /** @description Milliseconds to wait; up to 30 seconds in all steps. */
+                    wait?: number;
+                }[];
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
                 /**

@@ -35,6 +35,21 @@ afterAll(() => {
 async function listening(onRequest: (request: IncomingMessage) => void): Promise<Server> {
   const server = createServer((request, response) => {
     onRequest(request);
+    if (request.url === '/form') {
+      return response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(
+          '<form method="post" action="/enter"><input name="user"><input name="password"><button>Sign in</button></form>',
+        );
+    }
+    if (request.url === '/enter') {
+      void text(request).then((form) => {
+        const isRight = form === `user=ann&password=${password}`;
+        const cookie = isRight ? { 'set-cookie': `sid=${password}; HttpOnly` } : {};
+        response.writeHead(303, { location: '/cookie', ...cookie }).end();
+      });
+      return undefined;
+    }
     if (request.method === 'POST') {
       void text(request).then((delivery) => deliveries.push(delivery));
       return response.writeHead(204).end();
@@ -94,6 +109,60 @@ test.each(['/cookie', '/basic', '/bearer'] as const)('a page at %s accepts the l
   expect(JSON.stringify(record)).not.toContain(password);
 });
 
+const formSteps = [
+  { type: { selector: '[name=user]', text: 'ann' } },
+  { type: { selector: '[name=password]', text: password } },
+  { press: { key: 'Enter' } },
+];
+
+/** Returns the texts of all that the API shows about a capture. */
+async function shownOf(uuid: string): Promise<string> {
+  const paths = ['', '/history?include=options', '/diagnostics', '/diagnostics?format=har'];
+  const shown = paths.map(async (path) => (await fleet().api.get(`/captures/${uuid}${path}`)).text());
+  return (await Promise.all(shown)).join('\n');
+}
+
+test('steps log in by a form, and nothing that is stored or shown contains what they enter', async () => {
+  const { api, usageCheck } = fleet();
+  const body = {
+    url: `${addressOf(site)}/form`,
+    steps: formSteps,
+    diagnostics: true,
+    responseCache: { enabled: true },
+  };
+  const { data, picture } = await api.picture(body);
+  expect(data.report).toMatchObject({ httpStatus: 200, finalUrl: `${addressOf(site)}/cookie` });
+  expect(picture.share('#00aa00')).toBeGreaterThan(0.9);
+  expect(data.metadata.secrets).toMatchObject({ stepValues: true, cookies: [] });
+  const shown = await shownOf(data.uuid);
+  expect(shown).toContain('"steps":[{"type":{"selector":"[name=user]"}},{"type":{"selector":"[name=password]"}}');
+  expect(shown).not.toContain(password);
+  expect(JSON.stringify(await usageCheck.record(data.uuid))).not.toContain(password);
+
+  expect((await api.captured(body)).uuid).toBe(data.uuid);
+  const others = [formSteps[0], { type: { selector: '[name=password]', text: 'wrong' } }, formSteps[2]];
+  const other = await api.captured({ ...body, steps: others });
+  expect(other).toMatchObject({ fromCache: false, report: { httpStatus: 401 } });
+});
+
+test('a failed step of a background capture does not show what the steps entered', async () => {
+  const { api, usageCheck } = fleet();
+  const steps = [...formSteps.slice(0, 2), { select: { selector: '[name=user]', value: password } }];
+  const { uuid } = await api.captured({ url: `${addressOf(site)}/form`, steps, background: true });
+  const record = await until('the capture to end', async () => {
+    const found = await usageCheck.record(uuid);
+    return found?.status === 'failed' && found;
+  });
+  expect(record.failure).toMatchObject({
+    code: 'CAPTURE_FAILED',
+    cause: 'client',
+    message: 'Step 3 (select "[name=user]") failed: its selector matched an element that is not a select element.',
+  });
+  expect(JSON.stringify(record)).not.toContain(password);
+  expect(await shownOf(uuid)).not.toContain(password);
+  expect((await api.get(`/captures/${uuid}/diagnostics/picture`)).status).toBe(200);
+});
+
 test('without the login the page stays closed', async () => {
   const { data } = await fleet().api.picture({ url: `${addressOf(site)}/bearer` });
   expect(data.report.httpStatus).toBe(401);
@@ -124,6 +193,14 @@ test('a request with the same Idempotency-Key and other secrets is a different r
   expect((await api.captured(body, options)).uuid).toBe(first.uuid);
   const refusal = await api.refused({ ...body, headers: { Authorization: 'Bearer of-somebody-else' } }, options);
   expect(refusal.message).toContain('This Idempotency-Key was sent with another body');
+
+  const stepped = { url: `${addressOf(site)}/form`, steps: formSteps };
+  const ofSteps = { headers: { 'idempotency-key': 'of-steps' } };
+  const entered = await api.captured(stepped, ofSteps);
+  expect((await api.captured(stepped, ofSteps)).uuid).toBe(entered.uuid);
+  const others = [{ type: { selector: '[name=user]', text: 'bob' } }, ...formSteps.slice(1)];
+  const otherRefusal = await api.refused({ ...stepped, steps: others }, ofSteps);
+  expect(otherRefusal.message).toContain('This Idempotency-Key was sent with another body');
 });
 
 test('a background capture uses all secrets, and its webhook contains none', async () => {

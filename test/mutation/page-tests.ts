@@ -11,7 +11,7 @@ const namesOfWaits = 'integration/capture/wait-names';
  * all tests that run its file. A mutant that survives these tests may still fail another one.
  */
 export const pageTests: Readonly<Record<string, readonly string[]>> = {
-  'click.ts': ['corpus/clicking', 'integration/capture/option-payloads'],
+  'click.ts': ['corpus/clicking', 'corpus/failed-steps', 'integration/capture/option-payloads'],
   'client-code.ts': ['corpus/client-code'],
   'credentials.ts': ['unit/renderer/credentials', 'corpus/credentials'],
   'deadline.ts': ['unit/renderer/deadline', 'integration/capture/survive', 'corpus/third-parties'],
@@ -90,6 +90,8 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'settle-moves.ts': ['corpus/ready', 'corpus/late-content'],
   'size-limits.ts': ['unit/renderer/size-limits', 'integration/capture/shoot', 'corpus/very-tall'],
+  'sites.ts': ['unit/renderer/sites', 'corpus/failed-steps', 'integration/capture/steps'],
+  'steps.ts': ['corpus/steps', 'corpus/failed-steps', 'integration/capture/steps'],
   'template-date.ts': ['unit/renderer/template-date', 'corpus/pdf-options'],
   'tiles.ts': ['unit/renderer/tiles', 'corpus/tall-viewports', 'corpus/very-tall', 'integration/capture/open'],
   'user-agent.ts': ['unit/renderer/user-agent', 'corpus/visitor'],
@@ -111,11 +113,12 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'scripts/boxes.ts': ['integration/page-scripts/boxes', 'corpus/elements', 'corpus/selectors', 'corpus/clicking'],
   'scripts/canvases.ts': ['integration/page-scripts/canvases', 'corpus/drawing', 'corpus/ready'],
-  'scripts/clicking.ts': ['corpus/clicking'],
+  'scripts/clicking.ts': ['corpus/clicking', 'corpus/failed-steps'],
   'scripts/content.ts': ['integration/page-scripts/content', 'corpus/late-content', 'corpus/tall-viewports'],
   'scripts/covers.ts': ['integration/page-scripts/covers', 'corpus/elements'],
   'scripts/effects.ts': ['integration/page-scripts/effects', 'corpus/appearing', 'corpus/fixed-and-sticky'],
   'scripts/element.ts': ['integration/page-scripts/element', 'corpus/elements'],
+  'scripts/entering.ts': ['corpus/steps', 'corpus/failed-steps'],
   'scripts/extraction.ts': ['integration/page-scripts/extraction', 'corpus/extracting'],
   'scripts/finding.ts': ['integration/page-scripts/finding', 'corpus/elements', 'corpus/clicking'],
   'scripts/fixed.ts': ['integration/page-scripts/fixed', 'corpus/fixed-and-sticky', 'corpus/tall-viewports'],

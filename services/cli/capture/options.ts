@@ -186,6 +186,9 @@ function* problemsIn(
       if (known === undefined) yield `${[...path, name].join('.')} is not an option of a capture`;
       else yield* problemsIn(known, child, [...path, name], nameOption);
     }
+    if (schema.maxProperties === 1 && Object.keys(value).length !== 1) {
+      yield `${nameOption(path)} must be ${describeSchema(schema)}`;
+    }
     for (const name of schema.required ?? []) {
       const isMissing = value[name] === undefined && properties[name]?.default === undefined;
       if (isMissing) yield `${nameOption([...path, name])} is required with ${path.join('.')}`;

@@ -29,6 +29,15 @@ export const requestExamples = {
     html: '<!doctype html><title>Invoice</title><h1>Invoice 42</h1>',
     responseType: 'file',
   }),
+  login: example('A page behind a login form', {
+    url: 'https://example.com/login',
+    steps: [
+      { type: { selector: '#user', text: 'ann' } },
+      { type: { selector: '#password', text: 'the password of ann' } },
+      { press: { selector: '#password', key: 'Enter' } },
+      { waitFor: '.account' },
+    ],
+  }),
   pdf: example('A PDF', {
     url: 'https://example.com/report',
     format: 'pdf',

@@ -28,10 +28,12 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
+import { hasUser, isHttpUrl } from './http-url.ts';
 import { brokenPdfRules } from './pdf-rules.ts';
 import { renderOptions } from './render-options.ts';
 import { brokenSelectors } from './selectors.ts';
 import { brokenSecretRules, hashSecrets, secretsOf } from './secret-rules.ts';
+import { brokenStepRules } from './step-rules.ts';
 import { brokenVisitorRules } from './visitor-rules.ts';
 
 /** A validated capture request. */
@@ -87,6 +89,9 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
     html === undefined ? { kind: 'url', url } : { kind: 'html', html: decodeHtml(html) };
   const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
+  for (const [index, { goto }] of (request.steps ?? []).entries()) {
+    if (goto !== undefined) checkAddress(goto, deps.policy, `steps.${index}.goto`);
+  }
   const secretsHash = secrets && hashSecrets(secrets, deps.secretsKeys);
   return {
     source,
@@ -131,7 +136,7 @@ function assertFits(options: RenderOptions, secrets: CaptureSecrets | undefined)
   if (Buffer.byteLength(JSON.stringify(options)) + secretBytes <= maxOptionBytes) return;
   throw new ServiceError(
     'VALIDATION_ERROR',
-    'css, script, and the templates and attachments of pdf are too large together: shorten one of them',
+    'css, script, the values of steps, and the templates and attachments of pdf are too large together: shorten one of them',
   );
 }
 
@@ -233,6 +238,7 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
   if (waitFor !== undefined && (waitFor.selector === undefined) === (waitFor.text === undefined)) {
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
   }
+  yield* brokenStepRules(request);
   yield* brokenSelectors(request);
   if (freeze !== undefined && Number.isNaN(Date.parse(freeze.time))) {
     yield `freeze.time must be a date and time like "2026-01-01T00:00:00Z", not ${describeValue(freeze.time)}`;
@@ -281,17 +287,6 @@ export function* brokenWebhookRules(url: string, name = 'webhook.url'): Generato
 
 const millions = (number: number) => Number((number / 1e6).toFixed(1));
 
-function hasUser(address: string): boolean {
-  if (!isHttpUrl(address)) return false;
-  const { username, password } = new URL(address);
-  return username !== '' || password !== '';
-}
-
-/** Requires a scheme and two slashes. The URL parser alone also accepts `http:host` and leading blanks. */
-function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/[^/\\]/i.test(text) && URL.parse(text) !== null;
-}
-
 /**
  * Refuses webhooks whose address the egress policy blocks. Host names are resolved and checked at each delivery.
  *
@@ -302,9 +297,13 @@ export function checkWebhook(
   policy: Pick<EgressPolicy, 'checkLiteral'>,
   name = 'webhook.url',
 ): void {
-  if (webhook === undefined) return;
+  if (webhook !== undefined) checkAddress(webhook.url, policy, name);
+}
+
+/** @throws ServiceError URL_BLOCKED, with a message that names the field */
+function checkAddress(url: string, policy: Pick<EgressPolicy, 'checkLiteral'>, name: string): void {
   try {
-    policy.checkLiteral(new URL(webhook.url));
+    policy.checkLiteral(new URL(url));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     throw new ServiceError(error.code, `${name}: ${error.message}`, { causedBy: error.causedBy, cause: error.cause });

@@ -2,6 +2,7 @@ import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import { type CaptureRecord, toError } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/option-table.ts';
+import { withoutValues } from '@webcapture/shared/api/steps.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import type { Statistics } from '@webcapture/shared/statistics/statistics.ts';
@@ -302,11 +303,12 @@ function withoutSecrets(
   if (secretsHash === undefined) return body;
   // Without a configured key, each front uses a random one, so its hashes are not comparable.
   const comparable = secretsKeys === undefined ? options.secrets : secretsHash;
-  const { pdf } = body;
+  const { pdf, steps } = body;
   return {
     ...body,
     ...Object.fromEntries(secretOptionNames.map((name) => [name, undefined])),
     ...(pdf?.encryption === undefined ? {} : { pdf: { ...pdf, encryption: undefined } }),
+    ...(steps === undefined ? {} : { steps: withoutValues(steps) }),
     secrets: comparable,
   };
 }

@@ -1,5 +1,6 @@
 import type { CaptureRequest, RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { type PageOptionName, pageOptionNames } from '@webcapture/shared/api/option-table.ts';
+import { withoutValues } from '@webcapture/shared/api/steps.ts';
 import { assertRoom, pdfOptions } from './pdf-rules.ts';
 import { redactedSecrets } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
@@ -20,13 +21,14 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
 }
 
 /** Returns the options of the page that are set. Others must be absent, because undefined values would change the cache key. */
-function pageOptions(request: CaptureRequest): Pick<CaptureRequest, PageOptionName> {
+function pageOptions(request: CaptureRequest): Omit<RenderOptions, 'pdf'> {
   const isSet = (name: PageOptionName) =>
     request[name] !== undefined && !(name === 'media' && request.media === defaultMedia(request.format));
   return {
     ...(Object.fromEntries(pageOptionNames.filter(isSet).map((name) => [name, request[name]])) as CaptureRequest),
     // In one notation, so that equal times share a cache entry.
     ...(request.freeze === undefined ? {} : { freeze: { ...request.freeze, time: isoTime(request.freeze.time) } }),
+    ...(request.steps === undefined ? {} : { steps: withoutValues(request.steps) }),
     // Sorted, because the order of the parts does not matter.
     ...(request.extract === undefined ? {} : { extract: request.extract.toSorted() }),
   };

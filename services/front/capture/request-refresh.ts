@@ -82,7 +82,7 @@ function assertHasFile({ status, expiresAt, url, persistence, options, secrets }
   if (options.secrets !== undefined && secrets === undefined) {
     throw new ServiceError(
       'CONFLICT',
-      'The headers, cookies, auth, css, script or pdf.encryption of this capture were not stored, because the operator had set no WEBCAPTURE_SECRETS_KEY, so it cannot be captured again.',
+      'The headers, cookies, auth, css, script, pdf.encryption or values of steps of this capture were not stored, because the operator had set no WEBCAPTURE_SECRETS_KEY, so it cannot be captured again.',
     );
   }
 }

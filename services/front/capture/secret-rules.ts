@@ -9,10 +9,11 @@ import {
   namesOfSecrets,
   secretLabel,
 } from '@webcapture/shared/api/secret-options.ts';
+import { valuesOfSteps } from '@webcapture/shared/api/steps.ts';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { canonical } from './cache-key.ts';
 
-type SecretFields = Pick<CaptureRequest, SecretOptionName | 'pdf'>;
+type SecretFields = Pick<CaptureRequest, SecretOptionName | 'pdf' | 'steps'>;
 type SecretRequest = SecretFields & Pick<CaptureRequest, 'headersFor' | 'background' | 'persistence' | 'url'>;
 
 /** Headers that only the browser can set correctly, with the option to use instead, or the reason. */
@@ -67,7 +68,7 @@ export function* brokenSecretRules(
     yield `headers, cookies and auth must have at most ${maxCredentialBytes} bytes together, as JSON`;
   }
   if (Buffer.byteLength(JSON.stringify(secrets)) > maxSecretsBytes) {
-    yield `${secretOptionNames.join(', ')} and pdf.encryption must have at most ${maxSecretsBytes} bytes together, as JSON`;
+    yield `${secretOptionNames.join(', ')}, pdf.encryption and the values of steps must have at most ${maxSecretsBytes} bytes together, as JSON`;
   }
   const kept = request.background ? 'background' : request.persistence.enabled ? 'persistence' : undefined;
   if (!canSeal && kept !== undefined) {
@@ -137,10 +138,12 @@ function originOf(text: string, { path = false } = {}): string | undefined {
 export function secretsOf(request: SecretFields): CaptureSecrets | undefined {
   const names = secretOptionNames.filter((name) => request[name] !== undefined);
   const pdfEncryption = request.pdf?.encryption;
-  if (names.length === 0 && pdfEncryption === undefined) return undefined;
+  const stepValues = valuesOfSteps(request.steps ?? []);
+  if (names.length === 0 && pdfEncryption === undefined && stepValues.length === 0) return undefined;
   return {
     ...Object.fromEntries(names.map((name) => [name, request[name]])),
     ...(pdfEncryption === undefined ? {} : { pdfEncryption }),
+    ...(stepValues.length === 0 ? {} : { stepValues }),
   };
 }
 

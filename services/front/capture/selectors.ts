@@ -13,10 +13,18 @@ export function* brokenSelectors(request: CaptureRequest): Generator<string> {
 function* selectorsOf({
   waitFor,
   selector,
+  steps,
   ...lists
 }: CaptureRequest): Generator<readonly [field: string, selector: string]> {
   if (waitFor?.selector !== undefined) yield ['waitFor.selector', waitFor.selector];
   if (selector !== undefined) yield ['selector', selector];
+  for (const [index, step] of (steps ?? []).entries()) {
+    for (const [action, target] of Object.entries(step)) {
+      const field = `steps.${index}.${action}`;
+      if (action !== 'goto' && typeof target === 'string') yield [field, target];
+      if (typeof target === 'object' && target.selector !== undefined) yield [`${field}.selector`, target.selector];
+    }
+  }
   for (const name of ['hide', 'remove', 'click'] as const) {
     for (const [index, each] of (lists[name] ?? []).entries()) yield [`${name}.${index}`, each];
   }

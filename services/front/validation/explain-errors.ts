@@ -54,8 +54,10 @@ function explain(error: SchemaError, root: JsonSchema): string {
     }
     case 'required':
       return `${[...path, String(error.params['missingProperty'])].join('.')} is required`;
-    // Only schemas of updates have minProperties.
+    case 'maxProperties':
     case 'minProperties':
+      if (path.length > 0) return `${field} must be ${describeSchema(error.parentSchema ?? {})}`;
+      // At the root, only schemas of updates have minProperties.
       return `the body must contain at least one of ${Object.keys(root.properties ?? {}).join(', ')}`;
     default: {
       const rule = describeSchema(error.parentSchema ?? {});

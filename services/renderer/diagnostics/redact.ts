@@ -43,8 +43,22 @@ export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
   };
 }
 
+/** Returns a function that removes the values of steps from a text. A page may put what it is sent into its address or title. */
+export function withoutStepValues({ stepValues = [] }: CaptureSecrets = {}): (text: string) => string {
+  const values = secretValuesOf({ stepValues });
+  return (text) => values.reduce((remaining, value) => remaining.replaceAll(value, mark), text);
+}
+
 /** Returns the secret values of a request in the forms in which pages show them. The longest comes first, because it may contain another. */
-function secretValuesOf({ headers = {}, cookies = [], auth, css, script, pdfEncryption }: CaptureSecrets): string[] {
+function secretValuesOf({
+  headers = {},
+  cookies = [],
+  auth,
+  css,
+  script,
+  pdfEncryption,
+  stepValues = [],
+}: CaptureSecrets): string[] {
   const login = auth && Buffer.from(`${auth.username}:${auth.password}`, 'utf8').toString('base64');
   const plain = [
     // A page may know only the second part of "Bearer abc".
@@ -56,10 +70,19 @@ function secretValuesOf({ headers = {}, cookies = [], auth, css, script, pdfEncr
     script,
     pdfEncryption?.userPassword,
     pdfEncryption?.ownerPassword,
+    ...stepValues,
   ].filter((value) => value !== undefined && value.length >= minSecretLength) as string[];
-  const forms = plain.flatMap((value) => [value, encodeURIComponent(value.toWellFormed()), inJson(value)]);
+  const forms = plain.flatMap((value) => [
+    value,
+    encodeURIComponent(value.toWellFormed()),
+    inForm(value),
+    inJson(value),
+  ]);
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
 }
+
+/** As forms send it. */
+const inForm = (value: string) => new URLSearchParams({ '': value }).toString().slice(1);
 
 const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
 

@@ -15,7 +15,7 @@ import { readMoving } from './moving.ts';
 import { redactorOf } from './redact.ts';
 import { RequestLog } from './request-log.ts';
 
-type StepName = 'setUp' | 'navigation' | 'script' | 'click' | 'waitFor' | 'settle' | 'extract' | 'picture';
+type StepName = 'setUp' | 'navigation' | 'script' | 'click' | 'steps' | 'waitFor' | 'settle' | 'extract' | 'picture';
 
 /** Names of the steps in traces, as in `report.timings`. */
 const spanNames: Readonly<Record<StepName, string>> = {
@@ -23,6 +23,7 @@ const spanNames: Readonly<Record<StepName, string>> = {
   navigation: 'navigate',
   script: 'script',
   click: 'click',
+  steps: 'steps',
   waitFor: 'wait',
   settle: 'settle',
   extract: 'extract',

@@ -8,7 +8,7 @@ import { followMove, hasMoved } from './follow-move.ts';
 import { explainMiss, refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
 import { boxing } from './scripts/boxes.ts';
-import { pointToClick } from './scripts/clicking.ts';
+import { obstacleOf, type PointObstacle, pointToClick, type Readiness } from './scripts/clicking.ts';
 import { selecting } from './scripts/selecting.ts';
 import { find, inAnyDocument, missedInSilence } from './wait-for.ts';
 
@@ -30,37 +30,89 @@ export async function clickAll(open: OpenPage, selectors: readonly string[], opt
 }
 
 async function click(open: OpenPage, selector: string): Promise<void> {
-  const { cdp, deadline } = open;
   const name = `click ${JSON.stringify(selector)}`;
-  const end = performance.now() + clickTimeoutMs;
-  const found = await find(open, { selector, state: 'visible' }, clickTimeoutMs).catch(missedInSilence);
+  await clickAt(open, await pointAt(open, selector, { name, timeoutMs: clickTimeoutMs, readiness: 'any' }));
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+const obstacles: Readonly<Record<PointObstacle, string>> = {
+  covered: 'is covered by another element or keeps moving',
+  moving: 'keeps moving',
+  disabled: 'is disabled',
+};
+
+/**
+ * Waits for an element, and until the pointer can reach it.
+ *
+ * @returns a point of the element, in CSS pixels of the viewport
+ * @throws ServiceError CAPTURE_FAILED, whose message begins with `name`
+ */
+export async function pointAt(
+  open: OpenPage,
+  selector: string,
+  { name, timeoutMs, readiness }: { readonly name: string; readonly timeoutMs: number; readonly readiness: Readiness },
+): Promise<Point> {
+  const end = performance.now() + timeoutMs;
+  await untilVisible(open, selector, { name, timeoutMs });
+  const point = await pointOf(open, selector, end, readiness);
+  if (typeof point === 'object') return point;
+  throw failed(`${name} matched an element that ${obstacles[point]}.`);
+}
+
+/** @throws ServiceError CAPTURE_FAILED, whose message begins with `name`, if no visible element matches in time */
+export async function untilVisible(
+  open: OpenPage,
+  selector: string,
+  { name, timeoutMs }: { readonly name: string; readonly timeoutMs: number },
+): Promise<void> {
+  const found = await find(open, { selector, state: 'visible' }, timeoutMs).catch(missedInSilence);
   if (found === 'refused') throw refusedSelector(name);
-  if (found === 'missed') {
-    const where = await explainMiss(open, selector);
-    throw failed(`${name} matched no visible element within ${clickTimeoutMs} ms. ${where}`.trim());
-  }
-  const point = await pointOf(open, selector, end);
-  if (point === null) throw failed(`${name} matched an element that is covered by another element or keeps moving.`);
-  const press = { ...point, button: 'left', clickCount: 1 } as const;
-  const clicked = Promise.all([
-    cdp.send('Input.dispatchMouseEvent', { ...point, type: 'mouseMoved' }),
-    cdp.send('Input.dispatchMouseEvent', { ...press, type: 'mousePressed' }),
-    cdp.send('Input.dispatchMouseEvent', { ...press, type: 'mouseReleased' }),
-  ]);
-  await deadline.run(clicked, callTimeoutMs, 'the click').catch((error: unknown) => {
+  if (found === 'found') return;
+  const where = await explainMiss(open, selector);
+  throw failed(`${name} matched no visible element within ${timeoutMs} ms. ${where}`.trim());
+}
+
+/** Moves the pointer to a point. */
+export const moveTo = (open: OpenPage, point: Point): Promise<void> => sendMouse(open, point, ['mouseMoved']);
+
+/** Moves the pointer to a point and clicks. */
+export const clickAt = (open: OpenPage, point: Point): Promise<void> =>
+  sendMouse(open, point, ['mouseMoved', 'mousePressed', 'mouseReleased']);
+
+async function sendMouse(
+  { cdp, deadline }: OpenPage,
+  point: Point,
+  types: readonly ('mouseMoved' | 'mousePressed' | 'mouseReleased')[],
+): Promise<void> {
+  const sent = types.map((type) => {
+    const button = type === 'mouseMoved' ? {} : ({ button: 'left', clickCount: 1 } as const);
+    return cdp.send('Input.dispatchMouseEvent', { ...point, ...button, type });
+  });
+  await deadline.run(Promise.all(sent), callTimeoutMs, 'the click').catch((error: unknown) => {
     // The page is busy with the effects of the click.
     if (!(error instanceof DeadlineError)) throw error;
   });
 }
 
-async function pointOf({ world }: OpenPage, selector: string, end: number) {
+async function pointOf(
+  { world }: OpenPage,
+  selector: string,
+  end: number,
+  readiness: Readiness,
+): Promise<Point | PointObstacle> {
   try {
-    return await inAnyDocument(end, (left) => {
+    const found = await inAnyDocument(end, (left) => {
       const limit = { timeoutMs: left + callTimeoutMs, what: 'the point to click' };
-      return world.call(pointToClick, [parseSelector(selector), left], limit, [...selecting, ...boxing]);
+      const helpers = [...selecting, ...boxing, obstacleOf];
+      return world.call(pointToClick, [parseSelector(selector), left, readiness], limit, helpers);
     });
+    return found ?? 'covered';
   } catch (error) {
-    if (error instanceof DeadlineError) return null;
+    if (error instanceof DeadlineError) return 'covered';
     throw error;
   }
 }

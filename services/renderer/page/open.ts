@@ -102,7 +102,7 @@ export async function openPage(
         options.isFullPage ? world.runFirst(interceptResizes, []) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent, []) : undefined,
         // Without a user gesture, the browser allows neither full screen nor picture-in-picture.
-        options.click ? world.runFirst(stayInWindow, []) : undefined,
+        options.click || options.steps ? world.runFirst(stayInWindow, []) : undefined,
       ]),
       setUpTimeoutMs,
       'setting up the page',

@@ -4,6 +4,7 @@ import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { defaultFixed } from '@webcapture/shared/api/paper.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
+import { withValues } from '@webcapture/shared/api/steps.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
@@ -13,6 +14,7 @@ import { TargetTree } from '../browser/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { withoutCallTraces, BrowserLostError } from '../browser/page.ts';
+import { withoutStepValues } from '../diagnostics/redact.ts';
 import { attachDiagnostics, RenderTrace } from '../diagnostics/trace.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
@@ -32,6 +34,7 @@ import { encode, isBlank, takeScreenshot } from './screenshot.ts';
 import { waitForScripts } from './scripts/content.ts';
 import type { Settled } from './settle.ts';
 import { settleWhereItEnds } from './settle-moves.ts';
+import { runSteps } from './steps.ts';
 import { emulateVisitor } from './visitor.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -179,13 +182,19 @@ async function renderIn(
   // The state was reached only because a request was dropped.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
-  const loaded = late.length === 0;
   if (secrets?.script !== undefined) trace.begin('script');
   const scriptError = secrets?.script === undefined ? undefined : await runScript(open, secrets.script, options);
   if (options.click) {
     trace.begin('click');
     await clickAll(open, options.click, options);
   }
+  const redact = withoutStepValues(secrets);
+  if (options.steps) {
+    trace.begin('steps');
+    const steps = withValues(options.steps, secrets?.stepValues ?? []);
+    late.push(...(await runSteps(open, { source, options, steps, redact })));
+  }
+  const loaded = late.length === 0;
   if (options.waitFor) {
     trace.begin('waitFor');
     late.push(...(await waitFor(open, options.waitFor)));
@@ -224,6 +233,8 @@ async function renderIn(
     ...(extracted ? { extracted } : {}),
     report: {
       ...page,
+      finalUrl: redact(page.finalUrl),
+      title: redact(page.title),
       images: settled.images,
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...unread, ...picture.softTimeouts]),

@@ -99,7 +99,8 @@ export async function settle(
     await deadline.run(open.page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the media type');
   }
   await style?.keep();
-  const mustWaitForScripts = runsScript || options.click !== undefined || blocking !== undefined;
+  const actsOnPage = runsScript || options.click !== undefined || options.steps !== undefined;
+  const mustWaitForScripts = actsOnPage || blocking !== undefined;
   const ready = hasLoaded ? await untilReady(open, options) : { needsRestWait: true, softTimeouts: [] };
   softTimeouts.push(...ready.softTimeouts);
   const scriptsIdle = !ready.needsRestWait && !mustWaitForScripts;

@@ -261,7 +261,7 @@ function openSecrets(
     if (options.secrets === undefined) return undefined;
     throw new ServiceError(
       'CAPTURE_FAILED',
-      'The headers, cookies, auth, css, script or pdf.encryption of this capture were not kept.',
+      'The headers, cookies, auth, css, script, pdf.encryption or values of steps of this capture were not kept.',
       { causedBy: 'service' },
     );
   }
@@ -273,7 +273,7 @@ function openSecrets(
     if (!(cause instanceof SecretsLockedError)) throw cause;
     throw new ServiceError(
       'CAPTURE_FAILED',
-      'The headers, cookies, auth, css, script or pdf.encryption of this capture cannot be opened: the renderer does not have the key that they were sealed with (WEBCAPTURE_SECRETS_KEY). If the operator has removed it, capture the page again with them.',
+      'The headers, cookies, auth, css, script, pdf.encryption or values of steps of this capture cannot be opened: the renderer does not have the key that they were sealed with (WEBCAPTURE_SECRETS_KEY). If the operator has removed it, capture the page again with them.',
       { causedBy: 'service', cause },
     );
   }

@@ -3,6 +3,7 @@ import type { Device } from './devices.ts';
 import { optionSchemas, type PageOptionName } from './option-table.ts';
 import type { PdfOptions } from './pdf-options.ts';
 import type { SecretNames } from './secret-options.ts';
+import type { PublicStep } from './steps.ts';
 
 /** Maximum number of pixels of a viewport, including the scale factor. */
 export const maxViewportPixels = 150_000_000;
@@ -22,8 +23,10 @@ export function tokenCost(request: Pick<CaptureRequest, 'antiBot'>): number {
  * All options that affect the pixels of a capture, after validation, defaults and normalization. The renderer receives
  * them, and the name of the cache entry is derived from them.
  */
-export type RenderOptions = Readonly<Pick<CaptureRequest, Exclude<PageOptionName, 'pdf'>>> & {
+export type RenderOptions = Readonly<Pick<CaptureRequest, Exclude<PageOptionName, 'pdf' | 'steps'>>> & {
   readonly pdf: PdfOptions;
+  /** The values that they enter are secrets of the capture. */
+  readonly steps?: readonly PublicStep[];
   /** From a device: it has a touch screen and applies the viewport meta tag. */
   readonly isMobile?: true;
   /** From a device, in CSS pixels. */

@@ -119,10 +119,11 @@ const secretsSchema = Type.Object(
   {
     ...secretFields(),
     pdfEncryption: Type.Optional(Type.Boolean({ description: 'Only for an encrypted PDF.' })),
+    stepValues: Type.Optional(Type.Boolean({ description: 'Only for a capture whose steps enter values.' })),
   },
   {
     description:
-      'Names of the headers and cookies of the request, and whether it had auth, css, script and pdf.encryption.',
+      'Names of the headers and cookies of the request, and whether it had auth, css, script, pdf.encryption and values of steps.',
   },
 );
 

@@ -17,6 +17,8 @@ export interface JsonSchema {
   readonly uniqueItems?: boolean;
   readonly anyOf?: readonly JsonSchema[];
   readonly required?: readonly string[];
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: boolean | JsonSchema;
   readonly writeOnly?: boolean;
@@ -54,9 +56,10 @@ export function fieldAt(root: JsonSchema, path: readonly (string | number)[], in
   return schema;
 }
 
-/** Whether the value of a field is secret: `writeOnly` in terms of OpenAPI. */
+/** Whether the value of a field is secret (`writeOnly` in terms of OpenAPI), or should contain a secret. */
 export const isSecretField = (root: JsonSchema, path: readonly string[]): boolean =>
-  path.some((_, index) => fieldAt(root, path.slice(0, index + 1), true)?.writeOnly === true);
+  path.some((_, index) => fieldAt(root, path.slice(0, index + 1), true)?.writeOnly === true) ||
+  hasSecrets(fieldAt(root, path, true));
 
 /** Describes the values of a schema for the end of a sentence: "an integer from 1 to 100", "one of png, jpeg". */
 export function describeSchema(schema: JsonSchema): string {
@@ -113,7 +116,14 @@ function list({ items, minItems, maxItems, uniqueItems }: JsonSchema): string {
   return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}${most}${uniqueItems === true ? ', each once' : ''}`;
 }
 
-function fields({ properties }: JsonSchema): string {
+function fields({ properties, maxProperties }: JsonSchema): string {
   const names = Object.keys(properties ?? {});
-  return names.length === 0 ? '' : ` with ${names.join(', ')}`;
+  const all = names.join(', ');
+  if (names.length === 0) return '';
+  return maxProperties === 1 ? ` with one of ${all}` : ` with ${all}`;
 }
+
+/** Whether a value of the schema is secret, or contains a secret at any depth. */
+const hasSecrets = (schema: JsonSchema | undefined): boolean =>
+  schema !== undefined &&
+  (schema.writeOnly === true || [schema.items, ...Object.values(schema.properties ?? {})].some(hasSecrets));

@@ -11,7 +11,7 @@ const orNull = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Typ
   Type.Union([schema, Type.Null()]);
 
 const stepSchema = Type.Object({
-  name: name('setUp, navigation, script, click, waitFor, settle, extract or picture.'),
+  name: name('setUp, navigation, script, click, steps, waitFor, settle, extract or picture.'),
   startMs,
   durationMs,
   failed: Type.Boolean({ description: 'Whether the capture failed in this step.' }),

@@ -8,7 +8,7 @@ export const maxLifetimeSeconds = 2_592_000;
 export const maxCodeBytes = 64 * 1024;
 
 /** An object without other fields. Its default is `{}` if it is required, because its fields have defaults. */
-const closed = <T extends TProperties>(
+export const closed = <T extends TProperties>(
   properties: T,
   description: string,
   options: { readonly default?: object; readonly writeOnly?: true } = {},

@@ -26,6 +26,7 @@ import {
   webhookSchema,
 } from './option-schemas.ts';
 import { pdfSchema } from './pdf-options.ts';
+import { stepsSchema, timeoutOfSteps } from './steps.ts';
 
 /** Timeout of the wait for each element to click. */
 export const clickTimeoutMs = 5000;
@@ -344,6 +345,13 @@ export const optionTable = {
       addsMs: ({ length }, { timeout }) => (length === 0 ? 0 : timeout + length * clickTimeoutMs),
     },
   ),
+  steps: pageOption(Type.Optional(stepsSchema), {
+    group: 'Page',
+    isUndone: false,
+    // All navigations of the steps together get the same time as the first one.
+    addsMs: (steps, { timeout }) => timeout + timeoutOfSteps(steps),
+    excludes: ['click'],
+  }),
   javaScript: pageOption(
     Type.Optional(
       Type.Boolean({
@@ -366,7 +374,7 @@ export const optionTable = {
   script: secretOption(
     optionalText(
       maxCodeBytes,
-      'JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError.',
+      'JavaScript that runs in the page after load, and before click, steps and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError.',
       { writeOnly: true },
     ),
     {
@@ -510,5 +518,5 @@ export const linkRefusals: ReadonlyMap<string, string> = new Map([
     const { notInLink } = optionTable[name];
     return notInLink === undefined ? [] : [[name, notInLink] as const];
   }),
-  ['pdf.encryption', isPublic],
+  ...['pdf.encryption', 'steps.type', 'steps.select'].map((path) => [path, isPublic] as const),
 ]);

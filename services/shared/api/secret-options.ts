@@ -10,12 +10,20 @@ export const maxSecretsBytes = 192 * 1024;
 
 /** The secrets of a capture; those that are not set are absent. They are stored sealed and never shown; see `docs/operations.md`. */
 export type CaptureSecrets = { readonly [Name in SecretOptionName]?: Static<(typeof optionSchemas)[Name]> } & {
-  /** `pdf.encryption`, the only secret that is nested in another option. */
+  /** `pdf.encryption`. */
   readonly pdfEncryption?: PdfEncryption;
+  /** The values that `steps` enter, in the order of the steps. */
+  readonly stepValues?: readonly string[];
 };
 
-/** Returns the name of a secret for messages, which is its name in requests. */
-export const secretLabel = (name: keyof CaptureSecrets): string => (name === 'pdfEncryption' ? 'pdf.encryption' : name);
+/** Names in messages of the secrets that are nested in other options. */
+const nestedLabels: Readonly<Partial<Record<keyof CaptureSecrets, string>>> = {
+  pdfEncryption: 'pdf.encryption',
+  stepValues: 'type and select of steps',
+};
+
+/** Returns the name of a secret for messages. */
+export const secretLabel = (name: keyof CaptureSecrets): string => nestedLabels[name] ?? name;
 
 /** Names of the secrets that are shown by their names, not only by their presence. */
 export type NamedSecret = {
@@ -27,13 +35,17 @@ export const isNamedSecret = (name: SecretOptionName): name is NamedSecret => op
 /** The public part of the secrets of a capture: names of headers and cookies, and whether the others are set. */
 export type SecretNames = {
   readonly [Name in SecretOptionName]?: Name extends NamedSecret ? readonly string[] : true;
-} & { readonly pdfEncryption?: true };
+} & { readonly pdfEncryption?: true; readonly stepValues?: true };
 
 /** Returns the public part of secrets. */
-export function namesOfSecrets({ pdfEncryption, ...secrets }: CaptureSecrets): SecretNames {
+export function namesOfSecrets({ pdfEncryption, stepValues, ...secrets }: CaptureSecrets): SecretNames {
   const shown = Object.entries(secrets).map(([name, value]) => {
     const { shows } = optionTable[name as SecretOptionName];
     return [name, shows === 'presence' ? true : shows(value as never)];
   });
-  return { ...Object.fromEntries(shown), ...(pdfEncryption === undefined ? {} : { pdfEncryption: true }) };
+  return {
+    ...Object.fromEntries(shown),
+    ...(pdfEncryption === undefined ? {} : { pdfEncryption: true }),
+    ...(stepValues === undefined ? {} : { stepValues: true }),
+  };
 }

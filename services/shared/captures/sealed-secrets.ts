@@ -43,7 +43,7 @@ export const secretsVariable = parsedVariable('WEBCAPTURE_SECRETS_KEY', {
     return keys;
   },
   meaning:
-    'Key that the secrets of captures (`headers`, `cookies`, `auth`, `css`, `script`, `pdf.encryption`) are sealed with in records and jobs. Set the same one for fronts and renderers. Without it, requests with secrets that need to be kept are refused. See [secrets of captures](operations.md#secrets-of-captures).',
+    'Key that the secrets of captures (`headers`, `cookies`, `auth`, `css`, `script`, `pdf.encryption`, values of `steps`) are sealed with in records and jobs. Set the same one for fronts and renderers. Without it, requests with secrets that need to be kept are refused. See [secrets of captures](operations.md#secrets-of-captures).',
 });
 
 interface SecretsKey {

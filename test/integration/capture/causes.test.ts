@@ -42,6 +42,7 @@ test.concurrent.each<[cause: string, what: string, code: string, url: () => stri
   ],
   ['client', 'a selector that matches nothing', 'CAPTURE_FAILED', () => site.url('/'), { selector: '#missing' }],
   ['client', 'a click that finds nothing', 'CAPTURE_FAILED', () => site.url('/'), { click: ['#missing'] }],
+  ['client', 'a step that finds nothing', 'CAPTURE_FAILED', () => site.url('/'), { steps: [{ hover: '#missing' }] }],
   [
     'client',
     'a clip beyond the page',

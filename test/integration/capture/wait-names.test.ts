@@ -38,6 +38,19 @@ const captures: readonly (readonly [path: string, options: ShotOptions])[] = [
       waitFor: { selector: '#other', state: 'visible', timeout: 10_000, required: true },
     },
   ],
+  [
+    '/',
+    {
+      steps: [
+        { hover: 'h1' },
+        { wait: 1 },
+        { press: { key: 'Tab' } },
+        { scroll: { selector: '#link' } },
+        { click: '#link' },
+        { waitFor: '#other' },
+      ],
+    },
+  ],
   ['/', { locale: 'de-DE', timezone: 'Europe/Berlin', userAgent: 'x', failOn: { consoleErrors: true } }],
   ['/', { block: { ads: true, trackers: true, cookieBanners: true } } as ShotOptions],
   ['/empty', {}],

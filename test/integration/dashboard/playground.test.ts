@@ -82,6 +82,39 @@ test('the form survives a reload and can be copied as a link, both without secre
   expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain('kept');
 });
 
+test('steps are entered as an action each, and copied without what they enter', async () => {
+  const page = await open('/playground');
+  const code = page.getByRole('tabpanel');
+  await page.getByLabel('Address', { exact: true }).fill('https://example.com/login');
+  await page.getByLabel('Search the options').fill('actions on the page');
+  const steps = page.getByRole('group', { name: 'Steps', exact: true });
+  const add = steps.getByRole('button', { name: 'Add to Steps' });
+  await add.click();
+  await page.getByText('must be an object with one of goto, click').waitFor();
+  await steps.getByLabel('Steps 1: action').selectOption('Type');
+  const first = steps.getByRole('group', { name: 'Steps 1', exact: true });
+  await first.getByLabel('Selector').fill('#password');
+  await first.getByLabel('Text').fill('hidden-12');
+  await add.click();
+  await steps.getByLabel('Steps 2: action').selectOption('Hover');
+  await steps.getByLabel('Steps 2: action').selectOption('Wait for');
+  await steps
+    .getByRole('group', { name: 'Steps 2', exact: true })
+    .getByLabel('Wait for', { exact: true })
+    .fill('.account');
+  const sent = async () => (await code.innerText()).replaceAll(/\s+/g, '');
+  const shown = '"steps":[{"type":{"selector":"#password","text":"hidden-12"}},{"waitFor":".account"}]';
+  await expect.poll(sent).toContain(shown);
+
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('Copied', { exact: true }).waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  expect(decodeURIComponent(link)).toContain('"steps":[{"type":{"selector":"#password"}},{"waitFor":".account"}]');
+  await page.reload();
+  await expect.poll(sent).toContain('"steps":[{"type":{"selector":"#password"}},{"waitFor":".account"}]');
+  expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain('hidden');
+});
+
 test('only installed regions are offered', async () => {
   const page = await open('/playground');
   await page.getByLabel('Search the options').fill('region in which');

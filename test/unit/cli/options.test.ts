@@ -39,6 +39,7 @@ describe('the flags of a capture', () => {
       '--pdf-margin': '{"top":5}',
       '--pdf-width': '62mm',
       '--wait-for-text': '12',
+      '--steps': ['{"click":"#a"}', '[{"type":{"selector":"#b","text":"c"}},{"waitFor":"#d"}]'],
     });
     expect(request).toEqual({
       viewport: { width: 800 },
@@ -52,6 +53,7 @@ describe('the flags of a capture', () => {
       ],
       pdf: { margin: { top: 5 }, width: '62mm' },
       waitFor: { text: '12' },
+      steps: [{ click: '#a' }, { type: { selector: '#b', text: 'c' } }, { waitFor: '#d' }],
     });
     expect(findProblems({ url: 'https://example.com', ...request }, byFlag)).toEqual([]);
   });
@@ -79,6 +81,15 @@ describe('problems of a request', () => {
     [
       { '--pdf-encryption-user-password': 'secret'.repeat(30) },
       '--pdf-encryption-user-password must be a string of 1 to 127 characters',
+    ],
+    [
+      { '--steps': '[{"click":"#a"},{"type":{"selector":"#b","text":7777}}]' },
+      '--steps (1.type.text) must be a string of at most 4096 characters',
+    ],
+    [{ '--steps': '{"type":"secret"}' }, '--steps (0.type) must be an object with selector, text'],
+    [
+      { '--steps': '{"click":"#a","hover":"#b"}' },
+      '--steps (0) must be an object with one of goto, click, type, press, select, hover, scroll, waitFor, wait',
     ],
     [{ '--pdf-metadata-title': '' }, '--pdf-metadata-title must be a string of 1 to 512 characters, not ""'],
   ])('are reported by flag: %j', (flags, problem) => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { captureRequestSchema } from '../../../services/shared/api/capture-request.ts';
 import type { JsonSchema } from '../../../services/shared/api/describe-schema.ts';
+import { optionsWithoutLink } from '../../../services/shared/api/link-refusals.ts';
 import { linkRefusals } from '../../../services/shared/api/option-table.ts';
 import { withoutSecrets } from '../../../services/dashboard/pages/playground/schema.ts';
-import { optionsWithoutLink } from '../../../services/dashboard/pages/playground/signed-link.ts';
 
 const schema = captureRequestSchema as unknown as JsonSchema;
 const url = 'https://example.com/';
@@ -15,7 +15,12 @@ test.each<[object, object]>([
     { url, hide: ['.a'] },
   ],
   [{ pdf: { ...pdf, encryption: { userPassword: 'a' } } }, { pdf }],
+  [
+    { steps: [{ type: { selector: '#a', text: 'b' } }, { select: { selector: '#c', value: 'd' } }, { click: '#e' }] },
+    { steps: [{ type: { selector: '#a' } }, { select: { selector: '#c' } }, { click: '#e' }] },
+  ],
   // The service has not validated a request that is being edited.
+  [{ steps: [null, 'a', { type: 'b' }] }, { steps: [null, 'a', { type: 'b' }] }],
   [
     { pdf: null, viewport: 'a', block: 1 },
     { pdf: null, viewport: 'a', block: 1 },
@@ -28,6 +33,8 @@ test.each<[object, readonly string[]]>([
   [{ url, format: 'pdf', pdf: { outline: true, metadata: { title: 'a' } } }, []],
   [{ html: 'a', pdf: { encryption: { userPassword: 'a' } } }, ['html', 'pdf.encryption']],
   [{ url, auth: {}, encryption: {}, pdf: 'encryption' }, ['auth']],
+  [{ url, steps: [{ click: '#a' }, { press: { key: 'Enter' } }] }, []],
+  [{ url, steps: [{ click: '#a' }, { type: { selector: '#b', text: 'c' } }] }, ['steps.type']],
 ])('the options of %j that a link cannot contain are %j', (request, names) => {
   expect(optionsWithoutLink({ ...request }, [...linkRefusals.keys()])).toEqual(names);
 });

@@ -52,6 +52,8 @@ test.each<Partial<RenderOptions>>([
   { javaScript: false },
   { ignoreTlsErrors: true },
   { click: ['a'] },
+  { steps: [{ click: 'a' }] },
+  { steps: [{ type: { selector: 'a' } }] },
   { failOn: { blank: true } },
   { extract: ['text'] },
   { freeze: { time: '2026-01-01T00:00:00.000Z', random: 1 } },

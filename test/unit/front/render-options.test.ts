@@ -16,6 +16,21 @@ test('options of the request are included, and absent options are omitted', () =
   });
 });
 
+test('steps are included without the values that they enter', () => {
+  const steps = [
+    { type: { selector: '#a', text: 'hunter2' } },
+    { select: { selector: '#b', value: 'hunter2' } },
+    { press: { key: 'Enter' } },
+  ];
+  const { secrets, ...options } = renderOptions({ ...request, steps });
+  expect(options.steps).toEqual([
+    { type: { selector: '#a' } },
+    { select: { selector: '#b' } },
+    { press: { key: 'Enter' } },
+  ]);
+  expect(secrets).toEqual({ stepValues: true });
+});
+
 test('the media type is included only if it differs from that of the format', () => {
   const mediaOf = (changes: Partial<CaptureRequest>) => renderOptions({ ...request, ...changes }).media;
   expect([mediaOf({ media: 'screen' }), mediaOf({ media: 'print' })]).toEqual([undefined, 'print']);

@@ -7,6 +7,7 @@ const redactor = redactorOf({
   cookies: [{ name: 'sid', value: 'cookie value' }],
   auth: { username: 'ann', password: 'pass"word' },
   pdfEncryption: { userPassword: 'open-it', ownerPassword: 'change-it' },
+  stepValues: ['typed & sent'],
 });
 
 test.each([
@@ -21,6 +22,7 @@ test.each([
   ],
   ['nothing for a value that is too short', 'ab c', 'ab c'],
   ['the passwords of a PDF', 'open-it and change-it', '[redacted] and [redacted]'],
+  ['a value of a step as a form sends it', '?q=typed+%26+sent', '?q=[redacted]'],
   ['the user name as a separate word', 'user ann of /ann/ cannot', 'user [redacted] of /[redacted]/ cannot'],
   ['the credentials of an address', 'at http://u:p@a.example/x#token=1 now', 'at http://a.example/x now'],
 ])('a text is redacted without %s', (_what, text, expected) => {

@@ -19,6 +19,10 @@ test.each<[Partial<RenderOptions>, number]>([
   [{ pdf: { ...defaultOptions.pdf, attachments: [] } }, 30_000],
   // The page that a click or a script opens has the time of a page.
   [{ click: ['a', 'b'] }, defaultOptions.timeout + 10_000],
+  [{ steps: [{ click: 'a' }, { type: { selector: 'b' } }] }, defaultOptions.timeout + 10_000],
+  [{ steps: [{ waitFor: 'a' }, { wait: 7 }] }, defaultOptions.timeout + 10_007],
+  [{ steps: Array(12).fill({ hover: 'a' }) }, defaultOptions.timeout + 60_000],
+  [{ steps: Array(30).fill({ hover: 'a' }) }, defaultOptions.timeout + 60_000],
   [{ secrets: { script: true } }, defaultOptions.timeout + 5000],
 ])('the deadline of a capture with %j is %i ms later', (options, ms) => {
   expect(lasts(options) - lasts()).toBe(ms);

@@ -71,7 +71,7 @@ export function Facts({ capture }: { readonly capture: Capture }) {
 
 type Secrets = NonNullable<Capture['metadata']['secrets']>;
 
-function secretsInWords({ headers, cookies, auth, css, script, pdfEncryption }: Secrets): string {
+function secretsInWords({ headers, cookies, auth, css, script, pdfEncryption, stepValues }: Secrets): string {
   const parts = [
     headers.length > 0 && `headers ${headers.join(', ')}`,
     cookies.length > 0 && `cookies ${cookies.join(', ')}`,
@@ -79,6 +79,7 @@ function secretsInWords({ headers, cookies, auth, css, script, pdfEncryption }: 
     css && 'CSS',
     script && 'a script',
     pdfEncryption === true && 'passwords of the PDF',
+    stepValues === true && 'values of steps',
   ];
   return parts.filter(Boolean).join('; ');
 }

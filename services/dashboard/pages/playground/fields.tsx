@@ -25,10 +25,11 @@ export function Field(props: FieldProps) {
   if (schema.anyOf?.some(({ type }) => type === 'object')) return <SidesField {...props} />;
   switch (schema.type) {
     case 'object':
-      return schema.properties === undefined ? <RecordField {...props} /> : <ObjectField {...props} />;
+      if (schema.properties === undefined) return <RecordField {...props} />;
+      return schema.maxProperties === 1 ? <OneOfField {...props} /> : <ObjectField {...props} />;
     case 'array':
       return schema.items?.enum === undefined ? (
-        <ListField {...props} renderObject={(item) => <ObjectField {...item} />} />
+        <ListField {...props} renderObject={(item) => <Field {...item} />} />
       ) : (
         <SetField {...props} />
       );
@@ -203,6 +204,47 @@ function ObjectField(props: FieldProps) {
           />
         ))}
       </div>
+    </FieldSet>
+  );
+}
+
+/** An object with one of several fields, such as a step: a choice of the field, and the field. */
+function OneOfField(props: FieldProps) {
+  const { path, schema, value, onChange, label } = props;
+  const fields = schema.properties ?? {};
+  const given = Object.keys((value ?? {}) as object)[0];
+  const [chosen, setChosen] = useState(given ?? '');
+  useEffect(() => {
+    if (given !== undefined) setChosen(given);
+  }, [given]);
+  const child = fields[chosen];
+  return (
+    <FieldSet {...props}>
+      <select
+        class="input"
+        value={chosen}
+        aria-label={`${label ?? labelOf(String(path.at(-1)))}: action`}
+        onChange={({ currentTarget }) => {
+          if (given !== undefined) onChange([...path, given], undefined);
+          setChosen(currentTarget.value);
+        }}
+      >
+        <option value="">not set</option>
+        {Object.keys(fields).map((name) => (
+          <option key={name} value={name}>
+            {labelOf(name)}
+          </option>
+        ))}
+      </select>
+      {child !== undefined && (
+        <Field
+          key={chosen}
+          path={[...path, chosen]}
+          schema={child}
+          value={(value as Record<string, unknown> | undefined)?.[chosen]}
+          onChange={onChange}
+        />
+      )}
     </FieldSet>
   );
 }

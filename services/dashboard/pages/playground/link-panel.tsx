@@ -1,4 +1,5 @@
 import { type ApiKey, signLink } from '@webcapture/client';
+import { optionsWithoutLink } from '@webcapture/shared/api/link-refusals.ts';
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../../shell/errors.ts';
@@ -8,7 +9,6 @@ import { CopyButton } from '../../widgets/copy-button.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import type { CaptureDocument } from './document.ts';
 import type { Body } from './schema.ts';
-import { optionsWithoutLink } from './signed-link.ts';
 
 // In memory only. The user does not have to paste the secret again after visiting another page.
 const keyId = signal('');

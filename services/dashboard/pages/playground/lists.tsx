@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { type JsonSchema, variantsOf } from '@webcapture/shared/api/describe-schema.ts';
 import { type FieldProps, FieldSet, placeholderOf, textOf, useMessage, valueOf } from './field-parts.tsx';
-import { labelOf, type Path } from './schema.ts';
+import { type Body, labelOf, type Path, withValue } from './schema.ts';
 
 /** A list of texts, numbers or objects, with a row for each. */
 export function ListField(props: FieldProps & { readonly renderObject: (item: FieldProps) => ComponentChildren }) {
@@ -21,11 +21,8 @@ export function ListField(props: FieldProps & { readonly renderObject: (item: Fi
               schema: item,
               label: `${name} ${index + 1}`,
               value: each,
-              onChange: (inside, next) => {
-                const field = inside.at(-1) ?? '';
-                const { [field]: _former, ...others } = (each ?? {}) as Record<string | number, unknown>;
-                change(items.with(index, next === undefined ? others : { ...others, [field]: next }));
-              },
+              onChange: (inside, next) =>
+                change(items.with(index, withValue((each ?? {}) as Body, inside.slice(path.length + 1), next))),
             })
           ) : (
             <Row

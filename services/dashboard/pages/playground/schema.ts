@@ -52,12 +52,12 @@ export function isFound(name: string, schema: JsonSchema, search: string): boole
 /** Returns a body without the fields that its schema marks writeOnly, at any depth. */
 export function withoutSecrets(fields: Body, { properties = {} }: JsonSchema): Body {
   const kept = Object.entries(fields).filter(([name]) => properties[name]?.writeOnly !== true);
-  return Object.fromEntries(
-    kept.map(([name, value]) => {
-      const inner = properties[name];
-      return [name, inner?.properties && isObject(value) ? withoutSecrets(value, inner) : value];
-    }),
-  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, publicPart(value, properties[name])]));
+}
+
+function publicPart(value: unknown, { properties, items }: JsonSchema = {}): unknown {
+  if (Array.isArray(value)) return value.map((item) => publicPart(item, items));
+  return properties !== undefined && isObject(value) ? withoutSecrets(value, { properties }) : value;
 }
 
 const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null;

@@ -1,4 +1,5 @@
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { optionsWithoutLink } from '@webcapture/shared/api/link-refusals.ts';
 import { linkRefusals } from '@webcapture/shared/api/option-table.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { LinkParameter } from '../../auth/link-signature.ts';
@@ -23,7 +24,7 @@ export function bodyOfLink(parameters: readonly LinkParameter[]): Record<string,
   for (const [name, group] of Map.groupBy(parameters, ([each]) => each)) {
     const path = knownPath(name);
     const refused = refusedPart(name);
-    if (refused !== undefined) problems.push(`${refused} cannot be in a link: ${linkRefusals.get(refused)}`);
+    if (refused !== undefined) problems.push(refusalOf(refused));
     else if (
       !place(
         root,
@@ -37,11 +38,16 @@ export function bodyOfLink(parameters: readonly LinkParameter[]): Record<string,
       problems.push(`${path.join('.')} must be given once`);
     }
   }
-  const body = { ...toObject(root), responseType: 'file' };
+  const given = toObject(root);
+  // Inside values that are JSON.
+  problems.push(...optionsWithoutLink(given, linkRefusals.keys()).map(refusalOf));
+  const body = { ...given, responseType: 'file' };
   problems.push(...cacheProblems(body));
   if (problems.length > 0) throw new ServiceError('VALIDATION_ERROR', problems.slice(0, maxProblems).join('; '));
   return body;
 }
+
+const refusalOf = (option: string) => `${option} cannot be in a link: ${linkRefusals.get(option)}`;
 
 /** Enables the cache: without it, anyone who sees a link could use up the account's quota by reloading it. */
 function cacheProblems(body: Record<string, unknown>): readonly string[] {

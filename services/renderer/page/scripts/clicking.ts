@@ -8,10 +8,12 @@ import type {
   scrollToBox as ScrollToBox,
   throughFrame as ThroughFrame,
 } from './boxes.ts';
+import type { own as Own } from './own.ts';
 import type { holds as Holds, selectAll as SelectAll } from './selecting.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
+declare const own: typeof Own;
 /** Helpers of the call. */
 declare const boxOf: typeof BoxOf;
 declare const hitsAt: typeof HitsAt;
@@ -22,12 +24,37 @@ declare const scrollToBox: typeof ScrollToBox;
 declare const selectAll: typeof SelectAll;
 declare const throughFrame: typeof ThroughFrame;
 
+/** Why the pointer cannot use an element. */
+export type PointObstacle = 'covered' | 'moving' | 'disabled';
+
+/** What the pointer requires of an element: nothing, that it does not move, or also that it is not disabled. */
+export type Readiness = 'any' | 'still' | 'enabled';
+
+/** Returns why an element is not ready for the pointer; null if it is. */
+export async function obstacleOf(element: Element, readiness: Readiness): Promise<PointObstacle | null> {
+  const frameTimeoutMs = 100;
+  if (readiness === 'any') return null;
+  const control = own(element).closest('button, input, select, textarea, [aria-disabled]');
+  const isDisabled = control !== null && own(control).matches(':disabled, [aria-disabled="true"]');
+  if (readiness === 'enabled' && isDisabled) return 'disabled';
+  const before = boxOf(element);
+  await waits.untilFrame(frameTimeoutMs);
+  const after = boxOf(element);
+  const sides = ['left', 'top', 'width', 'height'] as const;
+  return sides.every((side) => before[side] === after[side]) ? null : 'moving';
+}
+
 /**
  * Scrolls to the first visible match, and waits until a click would reach it.
  *
- * @returns a point of the element, in CSS pixels of the viewport; null if the element stays covered until the timeout
+ * @returns a point of the element, in CSS pixels of the viewport, or what the obstacle is when the time is over
  */
-export async function pointToClick(parts: ParsedSelector, timeoutMs: number): Promise<{ x: number; y: number } | null> {
+export async function pointToClick(
+  parts: ParsedSelector,
+  timeoutMs: number,
+  readiness: Readiness,
+): Promise<{ x: number; y: number } | PointObstacle> {
+  let obstacle: PointObstacle = 'covered';
   const lookIntervalMs = 100;
   const end = performance.now() + timeoutMs;
   for (;;) {
@@ -35,6 +62,7 @@ export async function pointToClick(parts: ParsedSelector, timeoutMs: number): Pr
     if (element !== undefined) {
       scrollToBox(element, 'center', 'center');
       await waits.untilFrame(lookIntervalMs);
+      const unready = await obstacleOf(element, readiness);
       const levels = levelsOf(element);
       const box = boxOf(element);
       for (const share of [0.5, 0.25, 0.75]) {
@@ -45,10 +73,11 @@ export async function pointToClick(parts: ParsedSelector, timeoutMs: number): Pr
           const hit = hitsAt(shown, point.x, point.y)[0];
           isReached &&= hit !== undefined && holds(target, hit);
         }
-        if (isReached) return { x: point.x, y: point.y };
+        if (isReached && unready === null) return { x: point.x, y: point.y };
       }
+      obstacle = unready ?? 'covered';
     }
-    if (performance.now() >= end) return null;
+    if (performance.now() >= end) return obstacle;
     await waits.sleep(lookIntervalMs);
   }
 }

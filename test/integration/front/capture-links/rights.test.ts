@@ -183,6 +183,13 @@ describe('a link cannot contain', () => {
     ['auth.password', 'x', 'auth cannot be in a link'],
     ['pdf.encryption.userPassword', 'x', 'pdf.encryption cannot be in a link: a link is public, and would show it'],
     ['pdf.encryption', '{"userPassword":"x"}', 'pdf.encryption cannot be in a link'],
+    ['pdf', '{"encryption":{"userPassword":"x"}}', 'pdf.encryption cannot be in a link'],
+    [
+      'steps',
+      '[{"click":"#a"},{"type":{"selector":"#b","text":"x"}}]',
+      'steps.type cannot be in a link: a link is public, and would show it',
+    ],
+    ['steps', '{"select":{"selector":"#b","value":"x"}}', 'steps.select cannot be in a link'],
     ['responseCache.enabled', 'false', 'responseCache.enabled cannot be false in a link'],
     ['responseCache', '{"enabled":false}', 'responseCache.enabled cannot be false in a link'],
     ['viewport.width', '800px', 'viewport.width must be an integer from 16 to 7680, not "800px"'],

@@ -1,0 +1,132 @@
+/// <reference lib="dom" />
+import type { ParsedSelector } from '@webcapture/shared/api/selector.ts';
+import type { isVisible as IsVisible, scrollToBox as ScrollToBox } from './boxes.ts';
+import type { own as Own } from './own.ts';
+import type { selectAll as SelectAll } from './selecting.ts';
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+declare const own: typeof Own;
+/** Helpers of the calls. */
+declare const isVisible: typeof IsVisible;
+declare const scrollToBox: typeof ScrollToBox;
+declare const selectAll: typeof SelectAll;
+
+/** Why a step cannot use an element. `elsewhere`: the document has another origin than expected. */
+export type UseObstacle =
+  'elsewhere' | 'missing' | 'unfocusable' | 'disabled' | 'readOnly' | 'noField' | 'invalid' | 'noSelect' | 'noOption';
+type Used = 'done' | UseObstacle;
+
+/** Calls a function with the first visible match, and again until it succeeds, for at most `timeoutMs`. */
+async function untilUsed(parts: ParsedSelector, timeoutMs: number, use: (element: Element) => Used): Promise<Used> {
+  const lookIntervalMs = 100;
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
+    const used = element === undefined ? 'missing' : use(element);
+    if (used === 'done' || used === 'elsewhere' || performance.now() >= end) return used;
+    await waits.sleep(lookIntervalMs);
+  }
+}
+
+/** Scrolls to an element and gives it the focus, or an editable element around it. Returns whether it has the focus. */
+function takeFocus(element: Element): boolean {
+  scrollToBox(element, 'center', 'center');
+  const { isContentEditable } = own(element as HTMLElement);
+  const host = isContentEditable ? own(element).closest('[contenteditable]:not([contenteditable="false" i])') : null;
+  const target = host ?? element;
+  own(target as HTMLElement).focus({ preventScroll: true });
+  return (own(target).getRootNode() as Document | ShadowRoot).activeElement === target;
+}
+
+/** Fires the events that follow when a person changes a value. */
+function fireChange(element: Element): void {
+  own(element).dispatchEvent(new Event('input', { bubbles: true, composed: true }));
+  own(element).dispatchEvent(new Event('change', { bubbles: true }));
+}
+
+/** Focuses an element. */
+export function focusElement(parts: ParsedSelector, timeoutMs: number): Promise<Used> {
+  return untilUsed(parts, timeoutMs, (element) => (takeFocus(element) ? 'done' : 'unfocusable'));
+}
+
+/**
+ * Replaces the content of a field. The page gets `beforeinput` and `input` events as for text from the clipboard, but no events of keys,
+ * which would reach a frame of another site if it took the focus meanwhile.
+ *
+ * @param origin of the document that may get the text
+ */
+export function enterText(parts: ParsedSelector, text: string, origin: string, timeoutMs: number): Promise<Used> {
+  /** Their value has a form that typing does not produce. */
+  const formatted = ['color', 'date', 'datetime-local', 'month', 'range', 'time', 'week'];
+  const untyped = ['button', 'checkbox', 'file', 'hidden', 'image', 'radio', 'reset', 'submit'];
+  return untilUsed(parts, timeoutMs, (element) => {
+    if (location.origin !== origin) return 'elsewhere';
+    const { localName } = own(element);
+    const field = element as HTMLInputElement;
+    const isField = localName === 'input' || localName === 'textarea';
+    if (isField ? untyped.includes(field.type) : !own(element as HTMLElement).isContentEditable) return 'noField';
+    if (isField && field.matches(':disabled')) return 'disabled';
+    if (isField && field.readOnly) return 'readOnly';
+    if (!takeFocus(element)) return 'unfocusable';
+    if (isField && formatted.includes(field.type)) {
+      field.value = text;
+      if (field.value !== text) return 'invalid';
+      fireChange(element);
+      return 'done';
+    }
+    const { ownerDocument } = own(element);
+    if (isField) field.select();
+    else ownerDocument.getSelection()?.selectAllChildren(element);
+    // The calls since the check of the focus are synchronous, and the command affects this document only.
+    if (text === '') ownerDocument.execCommand('delete');
+    else if (!ownerDocument.execCommand('insertText', false, text)) return 'invalid';
+    return isField && text !== '' && field.value === '' ? 'invalid' : 'done';
+  });
+}
+
+/**
+ * Chooses the option of a select element that has a value or a label.
+ *
+ * @param origin of the document that may get the value
+ */
+export function chooseOption(parts: ParsedSelector, value: string, origin: string, timeoutMs: number): Promise<Used> {
+  return untilUsed(parts, timeoutMs, (element) => {
+    if (location.origin !== origin) return 'elsewhere';
+    if (own(element).localName !== 'select') return 'noSelect';
+    const select = element as HTMLSelectElement;
+    if (select.matches(':disabled')) return 'disabled';
+    const options = [...select.options].filter((option) => !option.matches(':disabled'));
+    const wanted = options.find((option) => option.value === value) ?? options.find(({ label }) => label === value);
+    if (wanted === undefined) return 'noOption';
+    takeFocus(element);
+    for (const option of select.options) option.selected = option === wanted;
+    fireChange(element);
+    return 'done';
+  });
+}
+
+/**
+ * Scrolls an element into view, or with `by` or `to` its content.
+ *
+ * @param parts null for the page
+ */
+export async function scrollElement(
+  parts: ParsedSelector | null,
+  { by = 0, to }: { readonly by?: number; readonly to?: 'top' | 'bottom' },
+  isInside: boolean,
+  timeoutMs: number,
+): Promise<Used> {
+  const scroll = (element: Element): Used => {
+    if (!isInside) scrollToBox(element, 'center', 'center');
+    else if (to === undefined) own(element).scrollBy({ top: by, behavior: 'instant' });
+    else own(element).scrollTo({ top: to === 'top' ? 0 : own(element).scrollHeight, behavior: 'instant' });
+    return 'done';
+  };
+  return parts === null
+    ? scroll(document.scrollingElement ?? document.documentElement)
+    : untilUsed(parts, timeoutMs, scroll);
+}
+
+/** Helpers for the calls of this file. */
+export const entering = [untilUsed, takeFocus, fireChange] as const;
