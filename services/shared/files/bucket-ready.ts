@@ -10,17 +10,16 @@ import type { GcsStore } from './gcs-store.ts';
 
 /** A permission that the bucket does not grant. */
 class NeedRefused extends Error {
-  readonly need: BucketNeed;
+  readonly need: BucketNeed | 'list';
 
-  constructor(need: BucketNeed, cause: GcsError) {
+  constructor(need: BucketNeed | 'list', cause: GcsError) {
     super(`storage.objects.${need} is refused`, { cause });
     this.need = need;
   }
 }
 
 /**
- * Expiry of files that an interrupted check leaves behind. Orphan collection, or the lifecycle rule of the bucket,
- * removes them a day later.
+ * Expiry of files that an interrupted check leaves behind. The lifecycle rule of the bucket removes them a day later.
  */
 const leftoverMs = 5 * 60_000;
 
@@ -36,7 +35,6 @@ async function tryBucket(store: GcsStore, needs: readonly BucketNeed[], limits: 
   const name = newFileName(randomUUIDv7(), 'png');
   if (needs.every((need) => need === 'create')) return openSession(store, name, limits);
   const refusal = await askForMissing(store, name, limits);
-  if (needs.includes('list')) await store.list(null, 1, limits);
   if (needs.includes('create')) await useFile(store, name, needs, limits);
   if (refusal !== null) await askForRights(store, needs, refusal, limits);
   // Without the right to delete, the request is refused before the name is looked up.
@@ -182,7 +180,7 @@ function explain(error: unknown, { client }: GcsStore, needs: readonly BucketNee
   return say(`the bucket ${bucket} cannot be used: ${error.message}`);
 }
 
-function refusal(bucket: string, right: string, needs: readonly BucketNeed[]): string {
+function refusal(bucket: string, right: string, needs: readonly string[]): string {
   const all = needs.map((need) => `storage.objects.${need}`).join(', ');
   const isCreator = needs.every((need) => need === 'create');
   const isWriter = needs.includes('create') || needs.includes('delete');

@@ -218,9 +218,9 @@ function tooLate(operation: GcsOperation, cause: unknown): GcsError {
 }
 
 /** The permission `storage.objects.<need>`. */
-export type BucketNeed = 'create' | 'get' | 'delete' | 'list';
+export type BucketNeed = 'create' | 'get' | 'delete';
 
-const all: readonly BucketNeed[] = ['create', 'get', 'delete', 'list'];
+const all: readonly BucketNeed[] = ['create', 'get', 'delete'];
 
 /** Statuses of servers that do not support querying permissions. */
 const unknowing = [403, 404, 405, 501];

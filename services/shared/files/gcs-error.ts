@@ -1,5 +1,5 @@
 /** Bucket operations. Each needs the permission `storage.objects.<operation>`, except testPermissions. */
-export const gcsOperations = ['create', 'get', 'delete', 'list', 'testPermissions'] as const;
+export const gcsOperations = ['create', 'get', 'delete', 'testPermissions'] as const;
 
 export type GcsOperation = (typeof gcsOperations)[number];
 
@@ -117,7 +117,7 @@ export function deniedPermission({ detail }: GcsError): string | undefined {
 
 /** Whether the bucket is missing, not an object: both are `404 notFound`, and for reads only the text differs. */
 export function isBucketMissing({ operation, status, detail }: GcsError): boolean {
-  return status === 404 && (['create', 'list'].includes(operation) || /bucket does not exist/i.test(detail));
+  return status === 404 && (operation === 'create' || /bucket does not exist/i.test(detail));
 }
 
 /** Whether an object is missing, but not its bucket. */

@@ -124,41 +124,6 @@ export function copyObject(
   });
 }
 
-export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' | 'customTime' | 'metadata'>;
-
-/** Maximum page size of a bucket listing. */
-const maxListed = 1000;
-
-/**
- * Returns at most `limit` objects by name, starting with `from`, and the name of the first object after them, or null.
- * The bucket may return fewer objects although there are more.
- */
-export async function listObjects(
-  client: GcsClient,
-  { from, limit }: { readonly from: string; readonly limit: number },
-  limits: GcsLimits,
-): Promise<{ readonly objects: readonly ListedObject[]; readonly next: string | null }> {
-  const { prefix } = client;
-  const objects: ListedObject[] = [];
-  let pageToken: string | undefined;
-  do {
-    const query = {
-      autoPaginate: false,
-      prefix,
-      ...(from === '' ? {} : { startOffset: prefix + from }),
-      maxResults: Math.min(limit + 1 - objects.length, maxListed),
-      fields: 'items(name,size,timeCreated,customTime,metadata),nextPageToken',
-      ...(pageToken === undefined ? {} : { pageToken }),
-    };
-    const [files, next] = await client.call('list', limits, (bucket) => bucket.getFiles(query));
-    // If fields are selected, the library returns the response of the bucket unchanged.
-    const listed = files as unknown as readonly ListedObject[];
-    objects.push(...listed.map((object) => ({ ...object, name: object.name.slice(prefix.length) })));
-    ({ pageToken } = (next ?? {}) as { pageToken?: string });
-  } while (pageToken !== undefined && pageToken !== '' && objects.length <= limit);
-  return { objects: objects.slice(0, limit), next: objects[limit]?.name ?? null };
-}
-
 /** A file in a bucket. */
 export interface GcsFile extends StoredFile {
   /** Generation of the object. It changes when the object is replaced. */

@@ -6,9 +6,7 @@ import {
   type ByteRange,
   type CallLimits,
   type ExpectedUpload,
-  type FilePage,
   type FileStore,
-  type ListedFile,
   type NewFile,
   type StoredFile,
   type Upload,
@@ -22,7 +20,6 @@ import {
   fileOfObject,
   type GcsFile,
   getObject,
-  listObjects,
   type ObjectResource,
   readHead,
   verifyObject,
@@ -35,9 +32,6 @@ import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySigna
 /** Default time limits of retries. */
 const writeTimeoutMs = 30_000;
 const readTimeoutMs = 15_000;
-
-/** A cursor of the embedded store, which was in use before; the listing then starts from the beginning. */
-const foreignCursor = /^\d+$/;
 
 /** Maximum lifetime of V4 links: seven days. */
 const maxLinkMs = 7 * 86_400_000;
@@ -117,22 +111,6 @@ export class GcsStore implements FileStore {
     return orStorageFailed(() => deleteObject(this.client, { name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
 
-  /** Lists files by name. `next` is the first name of the next page, so it does not become outdated. */
-  list(after: string | null, limit: number, limits: CallLimits = {}): Promise<FilePage> {
-    return orStorageFailed(async () => {
-      const from = after === null || foreignCursor.test(after) ? '' : after;
-      const { objects, next } = await listObjects(this.client, { from, limit }, this.#limitsOf(limits, writeTimeoutMs));
-      const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
-        // Emulators do not copy the custom time of an object.
-        const end = customTime ?? metadata?.['expires-at'];
-        if (!isStoredName(withoutSuffix(name)) || end === undefined) return [];
-        const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
-        return [{ name, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
-      });
-      return { files, next: next === null ? null : cursorOf(next) };
-    });
-  }
-
   /**
    * Returns a V4 link that opens the file without further credentials until `expiresAt` (Unix ms), but at most until the
    * file expires, or for seven days. Type, disposition and Cache-Control are those of the object. Signing is local with a
@@ -186,7 +164,7 @@ export class GcsStore implements FileStore {
     }
     const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
     if (replaced === null) return null;
-    // If this fails, `discard` or orphan collection removes the source.
+    // If this fails, `discard` removes the source.
     await this.#deleteSource(source, limits).catch(() => undefined);
     return { file: replaced };
   }
@@ -257,9 +235,6 @@ export class GcsStore implements FileStore {
     return getObject(this.client, name, limits);
   }
 }
-
-/** A foreign object's name must not look like another store's cursor; the name after it works as well. */
-const cursorOf = (name: string) => (foreignCursor.test(name) ? `${name}!` : name);
 
 /** An object that a renderer created, by its name (without the prefix of all files). */
 interface UploadSource {

@@ -8,7 +8,7 @@ import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { useFaultyBucket, withTokens } from './support/faulty-bucket.ts';
 
-const all: readonly BucketNeed[] = ['create', 'get', 'delete', 'list'];
+const all: readonly BucketNeed[] = ['create', 'get', 'delete'];
 const ofFront: readonly BucketNeed[] = ['get', 'delete'];
 
 const on = useFaultyBucket();
@@ -51,7 +51,6 @@ const requests: Record<BucketNeed, (request: SeenRequest) => boolean> = {
   create: ({ method }) => method === 'POST',
   get: ({ method, url }) => method === 'GET' && url.pathname.includes('/o/'),
   delete: ({ method }) => method === 'DELETE',
-  list: ({ method, url }) => method === 'GET' && url.pathname.endsWith('/o'),
 };
 
 test('a bucket that grants all rights is ready, and no object is left in it', async () => {
@@ -124,20 +123,6 @@ describe('a service that may neither create nor list objects', () => {
   });
 });
 
-describe('a service that may list, but not create objects, needs no confirmed rights', () => {
-  test('and is ready although the bucket omits its conditional role', async () => {
-    grants('storage.objects.list');
-    await ready(ofFront);
-    await ready(['get', 'list']);
-  });
-
-  test.each(['get', 'delete'] as const)('and gets an error if storage.objects.%s is missing', async (need) => {
-    on().proxy.always(requests[need], denied(`storage.objects.${need}`));
-    grants('storage.objects.list');
-    expect(await complaint(ofFront)).toContain(`the right storage.objects.${need} on the bucket`);
-  });
-});
-
 describe('a renderer without the right to list', () => {
   test('is ready if the bucket confirms its other rights', async () => {
     on().proxy.next(requests.get, denied('storage.objects.get'));
@@ -181,7 +166,6 @@ describe('an unavailable bucket is waited for', () => {
   });
 
   test.each([
-    ['to list', requests.list],
     ['to find its file', (request: SeenRequest) => requests.get(request) && isOfFile(request)],
     ['to remove it', requests.delete],
   ])('while it takes too long %s', { tags: 'long' }, async (_, hangs) => {
