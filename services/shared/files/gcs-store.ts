@@ -12,20 +12,16 @@ import {
   type Upload,
 } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
+import { copyObject, createObject, deleteObject, getObject, readHead } from './gcs-calls.ts';
+import { readObject } from './gcs-read.ts';
 import {
-  copyObject,
-  deleteObject,
   type Described,
   describeObject,
   fileOfObject,
   type GcsFile,
-  getObject,
   type ObjectResource,
-  readHead,
   verifyObject,
-} from './gcs-objects.ts';
-import { readObject } from './gcs-read.ts';
-import { createObject } from './gcs-uploader.ts';
+} from './object-description.ts';
 import { untilPlaced } from './until-placed.ts';
 import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
@@ -54,16 +50,15 @@ export class GcsStore implements FileStore {
       const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
       const { object: name } = file;
       const hashes = hashesOf(file.bytes);
-      let expected = '0';
       const write = async () => {
-        const creation = { file, object: name, hashes, expected, now: this.#now() };
-        const written = this.#described(await createObject(this.client, creation, limits));
-        if (written !== null) return written;
+        const created = await createObject(this.client, { file, object: name, hashes, now: this.#now() }, limits);
+        if (created !== null) return this.#described(created);
         // The object exists: from an attempt with a lost answer, or from another process. Or it was removed meanwhile,
         // or is expired but not removed yet.
         const object = await this.#get(name, limits);
-        expected = object?.generation ?? '0';
-        return this.#fileOf(object);
+        const existing = this.#fileOf(object);
+        if (object !== null && existing === null) await this.#deleteSource({ ...object, object: name }, limits);
+        return existing;
       };
       return untilPlaced(write, () => Date.now() >= limits.deadline, signal);
     });
@@ -118,10 +113,9 @@ export class GcsStore implements FileStore {
    */
   signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
     return orStorageFailed(() => {
-      const { credentials } = this.client;
-      if (credentials.isAnonymous) throw new Error('an endpoint without credentials cannot sign');
+      if (this.client.isAnonymous) throw new Error('an endpoint without credentials cannot sign');
       const until = Math.min(expiresAt, file.expiresAt, Date.now() + maxLinkMs);
-      const link = credentials.signLink(this.client.prefix + file.name, until);
+      const link = this.client.signLink(file.name, until);
       return withDeadline(link, readTimeoutMs, 'signing a link');
     });
   }
@@ -171,24 +165,15 @@ export class GcsStore implements FileStore {
 
   /** Copies an object to the place of a file. Returns null if the place has another generation than expected. */
   async #copy(
-    source: UploadSource,
+    { object, generation }: UploadSource,
     file: Described,
     expected: string,
     upload: Upload,
     limits: GcsLimits,
   ): Promise<GcsFile | null> {
-    const copy = await copyObject(
-      this.client,
-      {
-        source: source.object,
-        sourceGeneration: source.generation,
-        destination: file.name,
-        expected,
-        description: describeObject(file, this.#now(), upload.object),
-      },
-      limits,
-    );
-    return typeof copy === 'string' ? null : this.#described(copy);
+    const description = describeObject(file, this.#now(), upload.object);
+    const copy = { source: object, sourceGeneration: generation, destination: file.name, expected, description };
+    return this.#described(await copyObject(this.client, copy, limits));
   }
 
   /** Whether an object that another delivery created in place matches the request. */
@@ -216,7 +201,7 @@ export class GcsStore implements FileStore {
 
   /** Returns the file of an object; null when it is missing or not one of this service. */
   #described(object: ObjectResource | null): GcsFile | null {
-    return object === null ? null : fileOfObject(this.client, object);
+    return object === null ? null : fileOfObject(this.client.prefix, object);
   }
 
   /** Returns the file of an object; null if it is missing or has expired. */

@@ -109,10 +109,7 @@ test('a service opens its store with the clock of the NATS server, not its local
   // The server's clock is two minutes ahead of the clock of this process.
   const now = () => Date.now() + 120_000;
   const context = { session: { ...nats.session, now }, log: silentLog };
-  const { store: opened } = await openStore(
-    { bucket: undefined },
-    { ...context, metrics: new Registry(), needs: ['create', 'get'] },
-  );
+  const { store: opened } = await openStore({ bucket: undefined }, { ...context, metrics: new Registry() });
   const uploader = await openUploader({ bucket: undefined }, { ...context, metrics: new Registry() });
   const file = newFile(1000, { expiresAt: now() + 60_000, deadline: now() + 20_000 });
   const { file: placed } = await placeFile({ store: opened, uploader }, file);

@@ -5,7 +5,7 @@ import type { Upload } from '@webcapture/shared/files/file-store.ts';
 import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
 import type { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
 import { bucketReady } from '@webcapture/shared/files/bucket-ready.ts';
-import { describeObject } from '@webcapture/shared/files/gcs-objects.ts';
+import { describeObject } from '@webcapture/shared/files/object-description.ts';
 import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { asRefresh, expectedOf, placeFile, replaceFile } from '../../harness/place-file.ts';
@@ -288,7 +288,7 @@ describe('with the role storage.objectCreator', () => {
     const before = await on().bucket.objects();
     refuseTheRest();
     const ready = (uploader: GcsUploader) =>
-      bucketReady(new GcsStore(uploader.client), ['create'], {
+      bucketReady(new GcsStore(uploader.client), 'create', {
         signal: AbortSignal.timeout(20_000),
         log: silentLog,
         onWait: () => undefined,
