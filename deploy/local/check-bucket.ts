@@ -23,7 +23,7 @@ export async function checkBucket(
   const store = await openBucket(config, { log });
   note(`files are kept in ${bucketAddress(config)}`);
   try {
-    await bucketReady(store, ['create', 'get', 'delete', 'list'], { signal, log, onWait: note });
+    await bucketReady(store, 'all', { signal, log, onWait: note });
   } catch (error) {
     if (!(error instanceof BucketError)) throw error;
     throw new StartError(error.message, { cause: error });

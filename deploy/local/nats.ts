@@ -1,7 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { commandOf } from './command-of.ts';
-import type { NatsLogin } from './nats-users.ts';
 import { startProcess, type GuardedProcess } from './process.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -16,8 +15,6 @@ export interface NatsOptions {
   readonly serverName?: string;
   /** Additional lines of its configuration, for example its accounts or its cluster. */
   readonly config?: string;
-  /** The user of commands such as `npm run reconcile`; `runningNats` returns it to processes that may read the folder. */
-  readonly operator?: NatsLogin;
   /** Receives every line that the server prints. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
@@ -45,12 +42,9 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   await chmod(dataDir, 0o700);
   await formerServerGone(pidPath, configPath, signal);
   await removePortsFiles(dataDir);
-  // Created again, because an existing file keeps its mode. The files contain passwords of users.
-  await Promise.all([configPath, operatorPath(dataDir)].map((path) => rm(path, { force: true })));
+  // Created again, because an existing file keeps its mode. The file contains passwords of users.
+  await rm(configPath, { force: true });
   await writeFile(configPath, `${await natsConfig(options, pidPath)}${options.config ?? ''}`, { mode: 0o600 });
-  if (options.operator !== undefined) {
-    await writeFile(operatorPath(dataDir), JSON.stringify(options.operator), { mode: 0o600 });
-  }
 
   let lastLine = 'it said nothing';
   const server = await startProcess({
@@ -72,25 +66,6 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
     throw new Error(`nats-server did not start; its last line: ${lastLine}`, { cause: error });
   }
 }
-
-/** Returns the server that runs on a data folder and its operator's login; undefined if no server runs. */
-export async function runningNats(
-  dataDir: string,
-): Promise<{ readonly url: string; readonly operator: NatsLogin | undefined } | undefined> {
-  const pid = Number(await readFile(join(dataDir, 'nats-server.pid'), 'utf8').catch(() => ''));
-  if (!Number.isInteger(pid) || pid <= 0) return undefined;
-  if (!(await commandOf(pid)).includes(join(dataDir, 'nats-server.conf'))) return undefined;
-  const file = (await readdir(dataDir)).find((name) => name.endsWith(`_${pid}.ports`));
-  const port = file === undefined ? undefined : portIn(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
-  if (port === undefined) return undefined;
-  const operator = await readFile(operatorPath(dataDir), 'utf8').catch(() => undefined);
-  return {
-    url: `nats://127.0.0.1:${port}`,
-    operator: operator === undefined ? undefined : (JSON.parse(operator) as NatsLogin),
-  };
-}
-
-const operatorPath = (dataDir: string) => join(dataDir, 'operator.json');
 
 async function natsConfig(
   { dataDir, port = -1, serverName = 'webcapture' }: NatsOptions,

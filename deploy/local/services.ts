@@ -51,7 +51,6 @@ export function natsSpec(options: {
 }): ProcessSpec {
   let port: number | undefined;
   const config = `accounts: ${JSON.stringify(accountsOf(options.users.users), null, 2)}\n`;
-  const operator = options.users.login('controller');
   return {
     name: 'nats',
     startStage: 0,
@@ -68,7 +67,6 @@ export function natsSpec(options: {
         ...options,
         log,
         config,
-        operator,
         ...(port === undefined ? {} : { port }),
         signal,
       });

@@ -38,8 +38,6 @@ export interface ControllerConfig extends CommonConfig {
   readonly streams: StreamSettings;
   /** Interval of the test captures in each region; 0 disables them. */
   readonly canaryIntervalMs: number;
-  /** Interval of the orphan collections, which compare all files with their records; 0 disables them. */
-  readonly reconcileIntervalMs: number;
   /**
    * Maximum number of slots by region for which background captures count in the region's load; a missing region has no
    * maximum.
@@ -64,9 +62,6 @@ export interface ControllerConfig extends CommonConfig {
 }
 
 const mebibyte = 1024 * 1024;
-
-/** Each pass lists all files, which a bucket charges for. */
-const minReconcileSeconds = 3600;
 
 /** Effects of a full stream, worded for the docs. */
 const refusesNew = 'When it is full, it refuses what is new, and captures fail.';
@@ -131,13 +126,6 @@ const variables = {
     unit: 'seconds',
     meaning: 'Time between test captures in each region; 0 for none.',
   }),
-  reconcileInterval: integerVariable('WEBCAPTURE_RECONCILE_INTERVAL', {
-    default: 86_400,
-    min: 0,
-    max: 30 * 86_400,
-    unit: 'seconds',
-    meaning: `Time between orphan collections, which compare every file with its record; 0 for none, else at least ${minReconcileSeconds}.`,
-  }),
 };
 
 /** Every variable that the controller reads. */
@@ -155,7 +143,6 @@ export const controllerVariables: readonly Variable[] = [
   ...Object.values(variables.maxBytes),
   variables.backgroundSlots,
   variables.canaryInterval,
-  variables.reconcileInterval,
   ...Object.values(kubernetesVariables),
 ];
 
@@ -167,10 +154,6 @@ export function readControllerConfig(environment: Environment): ControllerConfig
   const limits = Object.entries(variables.maxBytes).map(([stream, variable]) => [stream, variable.read(env)]);
   const maxBytes = Object.freeze(Object.fromEntries(limits) as StreamSettings['maxBytes']);
   const canarySeconds = variables.canaryInterval.read(env);
-  const reconcileSeconds = variables.reconcileInterval.read(env);
-  if (reconcileSeconds > 0 && reconcileSeconds < minReconcileSeconds) {
-    env.problem('WEBCAPTURE_RECONCILE_INTERVAL', `must be 0 (off) or at least ${minReconcileSeconds}`);
-  }
   const role = variables.role.read(env);
   const otherRegions = variables.otherRegions.read(env);
   const unknown = otherRegions.find((region) => !common.regions.some((each) => each.region === region));
@@ -189,7 +172,6 @@ export function readControllerConfig(environment: Environment): ControllerConfig
       otherRegions,
       streams: Object.freeze({ replicas, maxBytes }),
       canaryIntervalMs: canarySeconds * 1000,
-      reconcileIntervalMs: reconcileSeconds * 1000,
       backgroundSlots: variables.backgroundSlots.read(env),
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),

@@ -80,8 +80,7 @@ export async function startController(
   const session = await connectNats({ ...config.nats, name, inboxPrefix, log, signal: shutdown.signal });
   shutdown.add('the connection to NATS', () => session.nc.close());
 
-  const needs = ['create', 'get', 'delete', 'list'] as const;
-  const files = await openStore(config.storage, { session, log, metrics: registry, needs });
+  const files = await openStore(config.storage, { session, log, metrics: registry });
   shutdown.add('the file store', () => files.close());
   const parts = buildParts({ config, times, session, store: files.store, registry, log, latest });
   const ticker = new Ticker(parts);

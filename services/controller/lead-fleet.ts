@@ -30,8 +30,6 @@ import type { ControllerMetrics } from './health/metrics.ts';
 import type { StatusHistory } from './health/status-history.ts';
 import { type CanaryResults, canaryRounds } from './jobs/canary.ts';
 import { expireCapture, ExpirySweep } from './jobs/expiry.ts';
-import { collectOrphans, createOrphanMetrics } from './jobs/orphans/collection.ts';
-import { leaderHolder, OrphanCollectionLease } from './jobs/orphans/state.ts';
 import { refreshCapture } from './jobs/refresh.ts';
 import { createStreamMetrics, forgetStreams, measureStreams, streamSizesIntervalMs } from './jobs/stream-sizes.ts';
 import { runTasks } from './jobs/tasks.ts';
@@ -97,7 +95,7 @@ export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<v
 }
 
 function buildJobs(parts: LeaderParts) {
-  const { config, session, store, live, registry, metrics, log } = parts;
+  const { config, session, store, registry, metrics, log } = parts;
   const { now } = session;
   const statistics = new Statistics(session, createStatisticsMetrics(registry));
   const captures = new Captures(session, statistics.changed);
@@ -131,8 +129,6 @@ function buildJobs(parts: LeaderParts) {
     deadLetters: new DeadLetters(session),
     deliveryLog: new DeliveryLog(new Deliveries(session)),
     webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
-    collectionLease: new OrphanCollectionLease(live, leaderHolder),
-    orphanMetrics: createOrphanMetrics(registry),
     auditMetrics: createAuditMetrics(registry),
     streamMetrics: createStreamMetrics(registry),
     removeCaptureFiles: (record: CaptureRecord) =>
@@ -143,8 +139,7 @@ function buildJobs(parts: LeaderParts) {
 type LeaderJobs = ReturnType<typeof buildJobs>;
 
 /**
- * Runs everything but the tasks: periodic jobs, canaries, orphan collection, and dead letters as they arrive. Never
- * throws.
+ * Runs everything but the tasks: periodic jobs, canaries, and dead letters as they arrive. Never throws.
  */
 async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
   const { session, fleet, provisioner, latest, history, config, times, metrics, log } = jobs;
@@ -180,7 +175,6 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
     every(statisticsIntervalMs, 'writing statistics', () => jobs.statistics.flush()),
     every(deliveryLogIntervalMs, 'writing delivery attempts', () => jobs.deliveryLog.flush()),
     every(streamSizesIntervalMs, 'measuring the streams', () => measureStreams(jobs, term)),
-    collectOrphans(jobs, config.reconcileIntervalMs, term),
     settleDeadLetters(jobs, term),
     canaryRounds({ ...jobs, ...canaries }, term),
   ]);

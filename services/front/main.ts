@@ -41,7 +41,7 @@ await runService({
     void followServerClock(session, { log, signal: shutdown.signal });
 
     // The front serves files and removes those of deleted captures.
-    const opened = await openStore(config.storage, { session, log, metrics, needs: ['create', 'get', 'delete'] });
+    const opened = await openStore(config.storage, { session, log, metrics });
     shutdown.add('the store of files', () => opened.close());
     const waiting = { signal: shutdown.signal, onWait: (what: string) => void (notReady = what) };
     await opened.ready(waiting);

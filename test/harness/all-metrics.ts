@@ -21,7 +21,6 @@ import { createControllerMetrics } from '../../services/controller/health/metric
 import { createAuditMetrics } from '../../services/controller/recovery/audit.ts';
 import { createStreamMetrics } from '../../services/controller/jobs/stream-sizes.ts';
 import { createKubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
-import { createOrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';
 import { createWebhookMetrics } from '../../services/controller/jobs/webhooks/deliver.ts';
 import { createSatelliteMetrics } from '../../services/controller/satellite.ts';
 import { createRendererMetrics } from '../../services/renderer/worker/metrics.ts';
@@ -63,7 +62,6 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createControllerMetrics(controller);
   createStatisticsMetrics(controller);
   createWebhookMetrics(controller, () => 0);
-  createOrphanMetrics(controller);
   createAuditMetrics(controller);
   createStreamMetrics(controller);
   createKubernetesMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));

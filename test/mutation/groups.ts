@@ -26,7 +26,6 @@ export const acting = [
   'services/cli/batch/runner.ts',
   'services/cli/batch/sitemap.ts',
   'services/cli/capture/command.ts',
-  'services/controller/jobs/orphans/pass.ts',
   'services/controller/jobs/webhooks/deliver.ts',
   'services/controller/jobs/webhooks/send.ts',
   'services/controller/streams.ts',

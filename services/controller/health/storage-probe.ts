@@ -7,8 +7,8 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { StorageFacts } from './facts.ts';
 
 /**
- * Expiry of files that an interrupted probe leaves behind. The embedded store removes them then. In a bucket, orphan
- * collection or the bucket's lifecycle rule removes them a day later.
+ * Expiry of files that an interrupted probe leaves behind. The embedded store removes them then, and the lifecycle rule
+ * of a bucket removes them a day later.
  */
 const leftoverMs = 5 * 60_000;
 

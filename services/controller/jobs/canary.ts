@@ -223,7 +223,7 @@ const lateAfter = (ms: number): CanaryOutcome => ({
   reason: `It did not finish within ${Math.round(ms / 1000)} s.`,
 });
 
-/** Removes the job and the file. What cannot be removed expires or is collected as an orphan. */
+/** Removes the job and the file. What cannot be removed expires. */
 async function cleanUp({ jobs, store, log }: CanaryParts, job: UnsignedJob, queued: QueuedJob | null): Promise<void> {
   const removeAll = async () => {
     if (queued !== null) await jobs.remove(queued);

@@ -96,7 +96,7 @@ interface SettledDiagnostics {
   readonly given: Ended['diagnostics'];
 }
 
-/** Removes diagnostics that the record does not contain. If this fails, orphan collection removes them. */
+/** Removes diagnostics that the record does not contain. If this fails, the store removes them after their expiry. */
 export async function removeDiagnostics(
   { object, uuid }: Ticket,
   { before, after, given }: SettledDiagnostics,

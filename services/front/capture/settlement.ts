@@ -345,7 +345,7 @@ export class ResultSettler {
     }
   }
 
-  /** Removes a file that no record contains. If this fails, the file expires or is collected as an orphan. */
+  /** Removes a file that no record contains. If this fails, the store removes the file after its expiry. */
   async #removeCaptureFiles(
     ticket: Ticket,
     { outcome, record }: Settlement,

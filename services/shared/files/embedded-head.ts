@@ -1,6 +1,6 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../runtime/regions.ts';
-import type { ListedFile, StoredFile } from './file-store.ts';
+import type { StoredFile } from './file-store.ts';
 import { prefixed } from '../nats/streams.ts';
 
 /** Parts outlive their head by this, so that a reading that has begun can end. */
@@ -30,12 +30,6 @@ export function headOf(message: StoredMsg | null, now: number): Head | null {
   return head.expiresAt <= now ? null : head;
 }
 
-/** As a listing shows the file of a head that is there. */
-export function listedFileOf(message: StoredMsg): ListedFile {
-  const { name, size, storedAt, expiresAt } = message.json<StoredFile>();
-  return { name, size, storedAt, expiresAt };
-}
-
 /** A file name holds one dot; in a subject it would part two tokens. */
 const token = (name: string) => name.replaceAll('.', '_');
 
@@ -49,9 +43,6 @@ export const headSubject = (name: string, version: number) => prefixed(`files.he
 
 /** The number of a head by its subject. */
 export const versionOf = (subject: string) => Number(subject.split('.')[3]);
-
-/** The subjects of all heads. */
-export const headsFilter = () => prefixed('files.head.>');
 
 const partsPrefix = ({ region, object }: Pick<PartsLocation, 'region' | 'object'>) =>
   prefixed(`files.part.${region}.${token(object)}`);

@@ -5,11 +5,9 @@ import { toServiceError } from '../runtime/errors.ts';
 import {
   type Head,
   headOf,
-  headsFilter,
   headSubject,
   headVersions,
   isSameLocation,
-  listedFileOf,
   objectFilter,
   objectFilterOfAllRegions,
   parseUploadObject,
@@ -26,7 +24,6 @@ import {
   type ByteRange,
   type CallLimits,
   type ExpectedUpload,
-  type FilePage,
   FileReplacedError,
   type FileStore,
   type NewFile,
@@ -161,17 +158,6 @@ export class EmbeddedStore implements FileStore {
         if (location !== undefined && location.object !== name) await this.#messages.purge(objectFilter(location));
       }
     }, limits);
-  }
-
-  /** Lists files in the order of their writes, so that `next` is the sequence of the last head. */
-  list(after: string | null, limit: number): Promise<FilePage> {
-    return this.#call(async () => {
-      const sequence = Number(after ?? 0);
-      // Start from the beginning for the cursor of another store, which was in use before.
-      const heads = await this.#messages.after(Number.isSafeInteger(sequence) ? sequence : 0, headsFilter(), limit);
-      const last = heads.at(-1);
-      return { files: heads.map((head) => listedFileOf(head)), next: last === undefined ? null : String(last.seq) };
-    });
   }
 
   /**

@@ -12,7 +12,7 @@ export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536
 export const maxStoredBytes = maxJsonBytes + 65_536;
 
 /** Returns all names of stored objects of a capture: its file, the extracted parts, and its diagnostics. */
-export const storedNamesOf = ({
+const storedNamesOf = ({
   fileName,
   options,
   diagnostics,

@@ -5,7 +5,6 @@ import { isSubjectTaken, isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isTombstone } from '../nats/entries.ts';
 import { getMessage, type MessageReader } from '../nats/get-message.ts';
-import { readBatch } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
 
@@ -105,14 +104,6 @@ export class FileMessages {
       }
     };
     return retryTransient(attempt, { deadline, attemptTimeoutMs: 5000 });
-  }
-
-  /**
-   * Returns up to `limit` messages of the subjects that match a filter, written after that stream sequence, in order;
-   * none when there are no more. Any replica may answer, perhaps without the newest.
-   */
-  after(sequence: number, filter: string, limit: number): Promise<StoredMsg[]> {
-    return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: limit });
   }
 
   /** @param before sequence of the first message that stays; by default, none stays */

@@ -133,22 +133,6 @@ export interface AcceptedFile {
   readonly bytes?: Buffer | undefined;
 }
 
-/** A listed file, which may have expired. Times in Unix milliseconds. */
-export interface ListedFile {
-  /** As in {@link StoredFile}, or the name of an upload that was never accepted. Other names are not listed. */
-  readonly name: string;
-  readonly size: number;
-  readonly storedAt: number;
-  readonly expiresAt: number;
-}
-
-/** One page of files. */
-export interface FilePage {
-  readonly files: readonly ListedFile[];
-  /** Cursor of the next page, valid in any process and without a time limit; null for the last page. */
-  readonly next: string | null;
-}
-
 /** Limits of a call. */
 export interface CallLimits {
   /** Unix milliseconds, by the clock of the store; by default some seconds from now. */
@@ -204,10 +188,4 @@ export interface FileStore {
   read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array>;
   /** Removes a file. A missing file is not an error. */
   remove(name: string, limits?: CallLimits): Promise<void>;
-  /**
-   * Lists at most `limit` files in the store's order; `after` is the `next` of the previous page, null for the first
-   * page. Lists every file that exists throughout; a file that is created or removed meanwhile may be listed, and a
-   * replaced one may be listed twice. A page before the last may be short or empty. Reads no file content.
-   */
-  list(after: string | null, limit: number): Promise<FilePage>;
 }

@@ -1,17 +1,14 @@
-import { once } from 'node:events';
-import type { Readable } from 'node:stream';
 import type { Bucket, Storage } from '@google-cloud/storage';
-import { delay, untilAborted } from '../runtime/deadline.ts';
+import { delay, untilAborted, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Call, closeIdle } from './bounded-storage.ts';
-import { Credentials, CredentialsError } from './gcs-credentials.ts';
-import { GcsError, type GcsOperation, toGcsError } from './gcs-error.ts';
+import { Attempt, closeIdle } from './bounded-storage.ts';
+import { brokenAnswer, credentialsError, type GcsError, type GcsOperation, toGcsError } from './gcs-error.ts';
 
 export interface GcsClientOptions {
   readonly bucket: string;
   /** Prefix of the names of all files in the bucket, such as `captures/`; none by default. */
   readonly prefix?: string;
-  /** Opens Google's library with the current credentials. */
+  /** Opens Google's library with the credentials that it finds: a key file, those of gcloud, or the metadata server. */
   readonly open: () => Storage;
   readonly log: Logger;
   /** Called when a request is retried. */
@@ -20,8 +17,6 @@ export interface GcsClientOptions {
    * An attempt without traffic for this long is aborted and retried. Default: 8 s, because tail latencies are seconds.
    */
   readonly silenceMs?: number;
-  /** An idle pooled connection is closed after this time. Default: 30 s. */
-  readonly idleMs?: number;
   /** Maximum delay before the second attempt; it doubles with each attempt. Default: 400 ms. */
   readonly backoffMs?: number;
   /** Uploads up to this size in bytes use a single request. Default: 8 MiB. */
@@ -38,29 +33,48 @@ export interface GcsLimits {
   readonly signal?: AbortSignal;
 }
 
-/** The head of a response whose body the caller reads. */
-export interface Download {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Readable;
-  /** Closes the connection unless the body was read completely. */
-  end(): void;
+/** What an attempt works with. */
+export interface GcsAttempt {
+  readonly bucket: Bucket;
+  readonly token: string | null;
+  /** Ends the attempt, and closes its connections. */
+  readonly end: () => void;
+  /** Aborts when the attempt ends. */
+  readonly signal: AbortSignal;
+}
+
+interface CallOptions<T> {
+  /** Size of the request body. */
+  readonly sentBytes?: number;
+  /** The result is a stream, whose reader handles silence and ends the attempt. */
+  readonly isStreamed?: boolean;
+  /** Returns the result that an error means; undefined if it is an error. May throw another GcsError instead. */
+  readonly resultOf?: (error: GcsError, signal: AbortSignal) => T | undefined | Promise<T | undefined>;
 }
 
 const maxBackoffMs = 5000;
 const mebibyte = 1024 * 1024;
 
-/** Calls of a bucket with Google's library. This class is the only place with deadlines and retries of these calls. */
+/** Data that the operating system may still have to send when everything is written; this takes a while on a slow line. */
+const maxUnsentBytes = 4 * mebibyte;
+
+/** How long the permissions are cached, and the timeout of querying them. */
+const grantedMs = 60_000;
+const askMs = 5000;
+
+/** Calls of a bucket with Google's library. {@link GcsClient.call} is the only place with their deadlines and retries. */
 export class GcsClient {
   readonly bucket: string;
   readonly prefix: string;
   readonly silenceMs: number;
   readonly maxRequestBytes: number;
   readonly backoffMs: number;
-  readonly credentials: Credentials;
-  readonly rights = new BucketRights(this);
+  /** Whether requests have no credentials, as with an emulator. */
+  readonly isAnonymous: boolean;
   readonly #options: GcsClientOptions;
-  readonly #idleMs: number;
+  #library: Bucket;
+  #granted: Promise<readonly string[]> = Promise.resolve([]);
+  #grantedUntil = 0;
 
   constructor(options: GcsClientOptions) {
     this.bucket = options.bucket;
@@ -68,209 +82,145 @@ export class GcsClient {
     this.silenceMs = options.silenceMs ?? 8000;
     this.maxRequestBytes = options.maxRequestBytes ?? 8 * mebibyte;
     this.backoffMs = options.backoffMs ?? 400;
-    this.credentials = new Credentials(options.open, options.bucket, options.tokenMs);
-    this.#idleMs = options.idleMs ?? 30_000;
     this.#options = options;
+    this.#library = options.open().bucket(this.bucket);
+    const { customEndpoint, useAuthWithCustomEndpoint } = this.#library.storage;
+    this.isAnonymous = customEndpoint && useAuthWithCustomEndpoint !== true;
   }
 
   /**
    * Makes attempts until one succeeds or the deadline passes, with exponential backoff and full jitter, while the errors are
    * temporary. Retries a 401 once with a new token. Throws the last GcsError.
    */
-  async retry<T>(
+  async call<T>(
     operation: GcsOperation,
     { deadline, signal: end }: GcsLimits,
-    attempt: (signal: AbortSignal) => Promise<T>,
+    work: (attempt: GcsAttempt) => Promise<T>,
+    options: CallOptions<T> = {},
   ): Promise<T> {
     if (Date.now() >= deadline) throw tooLate(operation, new Error('no attempt was made'));
-    const { log } = this.#options;
     const timeUp = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
     const signal = end === undefined ? timeUp : AbortSignal.any([timeUp, end]);
     let hasRenewed = false;
     let before: GcsError | undefined;
     for (let number = 1; ; number++) {
       try {
-        return await attempt(signal);
+        return await this.#attempt(operation, signal, work, options);
       } catch (thrown) {
         const error = signal.aborted ? tooLate(operation, before ?? thrown) : toGcsError(operation, thrown);
-        const isRefused: boolean = error.status === 401 && !hasRenewed && !this.credentials.isAnonymous;
-        const waitMs: number = isRefused
-          ? 0
-          : Math.random() * Math.min(maxBackoffMs, this.backoffMs * 2 ** (number - 1));
+        const isRefused: boolean = error.status === 401 && !hasRenewed && !this.isAnonymous;
+        const longestMs = Math.min(maxBackoffMs, this.backoffMs * 2 ** (number - 1));
+        const waitMs: number = isRefused ? 0 : Math.random() * longestMs;
         if (signal.aborted || (!error.transient && !isRefused) || Date.now() + waitMs >= deadline) {
-          log.warn({ err: error, operation, attempts: number }, 'bucket request failed');
+          this.#options.log.warn({ err: error, operation, attempts: number }, 'bucket request failed');
           throw error;
         }
         hasRenewed ||= isRefused;
-        this.noteRetry(operation, error);
         before = error;
+        this.noteRetry(error);
         await delay(waitMs, signal);
       }
     }
   }
 
   /** Logs and counts an attempt that failed and is retried. */
-  noteRetry(operation: GcsOperation, thrown: unknown): void {
-    const error = toGcsError(operation, thrown);
-    this.#options.onRetry?.(operation, error.failure);
+  noteRetry(error: GcsError): void {
+    const { operation, failure } = error;
+    this.#options.onRetry?.(operation, failure);
     this.#options.log.debug({ err: error, operation }, 'retrying bucket request');
   }
 
-  /**
-   * Makes one attempt, which ends at the latest when the signal aborts; its connections are then closed. Throws a GcsError.
-   *
-   * @param sentBytes size of the request body
-   */
-  async attempt<T>(
+  /** Makes one attempt, which ends at the latest when the signal aborts; its connections are then closed. */
+  async #attempt<T>(
     operation: GcsOperation,
     signal: AbortSignal,
-    work: (bucket: Bucket, authorization: string | null) => Promise<T>,
-    sentBytes = 0,
+    work: (attempt: GcsAttempt) => Promise<T>,
+    { sentBytes = 0, isStreamed = false, resultOf }: CallOptions<T>,
   ): Promise<T> {
-    const { bucket, token } = await this.#authorized(operation, signal);
+    const bucket = this.#library;
+    const token = this.isAnonymous ? null : await this.#tokenFor(bucket, operation, signal);
     const silenceMs = this.silenceMs * (1 + Math.min(sentBytes, maxUnsentBytes) / (2 * mebibyte));
-    const call = new Call({ silenceMs, idleMs: this.#idleMs });
+    const attempt = new Attempt(isStreamed ? 0 : silenceMs);
+    const { end } = attempt;
     try {
-      return await untilAborted(
-        call.run(() => work(bucket, token)),
-        signal,
-      );
-    } catch (error) {
-      throw this.#failed(operation, call.silence ?? error, token);
-    } finally {
-      call.end();
+      const result = await attempt.run(() => work({ bucket, token, end, signal: attempt.signal }), signal);
+      if (!isStreamed) end();
+      return result;
+    } catch (thrown) {
+      end();
+      const error = toGcsError(operation, thrown);
+      if (error.status === 401) this.#renew(bucket);
+      // Other connections are probably broken too, so the next attempt opens a new one.
+      if (error.failure === 'connection' && !signal.aborted) closeIdle();
+      const result = await resultOf?.(error, signal);
+      if (result !== undefined) return result;
+      throw error;
     }
   }
 
-  /** Makes a call with retries. Throws a GcsError. */
-  call<T>(operation: GcsOperation, limits: GcsLimits, work: (bucket: Bucket) => Promise<T>): Promise<T> {
-    return this.retry(operation, limits, (signal) => this.attempt(operation, signal, work));
+  /** Gets a token before a request, so that a source of tokens that hangs can be distinguished from a bucket that hangs. */
+  async #tokenFor(bucket: Bucket, operation: GcsOperation, signal: AbortSignal): Promise<string | null> {
+    const asking = bucket.storage.authClient.getRequestHeaders();
+    try {
+      const limited = withDeadline(asking, this.#options.tokenMs ?? 8000, 'getting a token');
+      return (await untilAborted(limited, signal)).get('authorization');
+    } catch (error) {
+      // All later calls would join a request that hangs.
+      if (!signal.aborted) this.#renew(bucket);
+      throw credentialsError(operation, error);
+    }
+  }
+
+  /** Replaces the library, which caches its token and the absence of a metadata server. Many refusals at once replace it once. */
+  #renew(refused: Bucket): void {
+    if (refused === this.#library) this.#library = this.#options.open().bucket(this.bucket);
+  }
+
+  /** Returns a V4 link to read an object without further credentials until `expiresAt` (Unix ms). */
+  async signLink(name: string, expiresAt: number): Promise<string> {
+    const file = this.#library.file(this.prefix + name);
+    const [link] = await file.getSignedUrl({ version: 'v4', action: 'read', expires: expiresAt });
+    return link;
   }
 
   /**
-   * Makes one attempt to read, until the head of a 2xx response has arrived; the signal ends only this part. Throws a GcsError.
-   *
-   * @param work creates a stream of the library
+   * The result null of an error that means that an object does not exist. Without the right to list, a bucket answers 403
+   * instead of 404 to hide which names exist. A 403 counts as missing while the bucket grants the refused right.
    */
-  async open(operation: GcsOperation, signal: AbortSignal, work: (bucket: Bucket) => Readable): Promise<Download> {
-    const { bucket, token } = await this.#authorized(operation, signal);
-    const call = new Call({ silenceMs: this.silenceMs, idleMs: this.#idleMs, isStreamed: true });
-    const body = call.run(() => work(bucket));
-    // Errors are handled by the reader of the body. After its end, they need another listener.
-    body.on('error', () => undefined);
-    const end = () => {
-      body.destroy();
-      call.end();
-    };
-    try {
-      const answer = await untilAborted(
-        call.run(() => headOf(body)),
-        signal,
-      );
-      return { ...answer, body, end };
-    } catch (error) {
-      end();
-      throw this.#failed(operation, call.silence ?? error, token);
-    }
+  readonly nullIfMissing = async (error: GcsError, signal: AbortSignal): Promise<null | undefined> => {
+    if (error.isObjectMissing) return null;
+    if (!error.isForbidden || !error.detail.includes('(or it may not exist)')) return undefined;
+    const granted = await untilAborted(this.#rights(), signal);
+    return granted.includes(`storage.objects.${error.operation}`) ? null : undefined;
+  };
+
+  /**
+   * Returns the permissions that the bucket grants, according to a response of the last minute; none if they cannot be queried, as
+   * with emulators. Every client may query its own permissions. The result does not include conditional ones, for instance on a prefix.
+   */
+  #rights(): Promise<readonly string[]> {
+    if (Date.now() < this.#grantedUntil) return this.#granted;
+    const rights = ['storage.objects.get', 'storage.objects.delete'];
+    const asking = this.call('testPermissions', { deadline: Date.now() + askMs }, async ({ bucket }) => {
+      const [granted] = await bucket.iam.testPermissions(rights);
+      return rights.filter((right) => granted[right] === true);
+    });
+    this.#grantedUntil = Date.now() + grantedMs;
+    this.#granted = asking.catch(() => {
+      this.#grantedUntil = 0;
+      return [];
+    });
+    return this.#granted;
   }
 
   /** Closes idle connections. */
   close(): void {
     closeIdle();
   }
-
-  /** Returns the bucket, once it has a token, so that calls do not wait for one, and that token. */
-  async #authorized(operation: GcsOperation, signal: AbortSignal) {
-    try {
-      return await untilAborted(this.credentials.authorized(), signal);
-    } catch (error) {
-      if (!(error instanceof CredentialsError)) throw error;
-      const { message: detail, transient } = error;
-      throw new GcsError(operation, { failure: 'credentials', detail, transient }, { cause: error });
-    }
-  }
-
-  #failed(operation: GcsOperation, thrown: unknown, token: string | null): GcsError {
-    const error = toGcsError(operation, thrown);
-    if (error.status === 401) this.credentials.renew(token);
-    return error;
-  }
 }
 
-/** Data that the operating system may still have to send when everything is written; this takes a while on a slow line. */
-const maxUnsentBytes = 4 * mebibyte;
-
-/** Returns the head of the answer of a library stream. For a status other than 2xx the stream emits an error. */
-async function headOf(body: Readable): Promise<Pick<Download, 'status' | 'headers'>> {
-  const answered = once(body, 'response');
-  // Reading from the stream makes it send the request.
-  body.read(0);
-  const [{ statusCode: status, headers }] = (await answered) as [
-    { statusCode: number; headers: Record<string, string> },
-  ];
-  if (status >= 300) await once(body, 'end');
-  return { status, headers };
-}
-
-function tooLate(operation: GcsOperation, cause: unknown): GcsError {
-  const detail = `the deadline has passed; the last error was: ${cause instanceof Error ? cause.message : String(cause)}`;
-  return new GcsError(operation, { failure: 'connection', detail, transient: true }, { cause });
-}
-
-/** The permission `storage.objects.<need>`. */
-export type BucketNeed = 'create' | 'get' | 'delete' | 'list';
-
-const all: readonly BucketNeed[] = ['create', 'get', 'delete', 'list'];
-
-/** Statuses of servers that do not support querying permissions. */
-const unknowing = [403, 404, 405, 501];
-
-/** How long an answer is cached. */
-const knownMs = 60_000;
-
-/** Timeout of a query, because other calls wait for it. */
-const askMs = 5000;
-
-/**
- * The permissions on the bucket. Every client may query its own permissions. The result does not include conditional
- * ones, for instance on a prefix.
- */
-class BucketRights {
-  readonly #client: GcsClient;
-  #known: { readonly granted: Promise<ReadonlySet<string>>; readonly until: number } | null = null;
-
-  constructor(client: GcsClient) {
-    this.#client = client;
-  }
-
-  /** Returns null if the server does not support it, as emulators. Throws a GcsError. */
-  ask(limits: GcsLimits): Promise<ReadonlySet<string> | null> {
-    return this.#client.retry('testPermissions', limits, async (signal) => {
-      const rights = all.map((need) => `storage.objects.${need}`);
-      try {
-        const [granted] = await this.#client.attempt('testPermissions', signal, (bucket) =>
-          bucket.iam.testPermissions(rights),
-        );
-        return new Set(rights.filter((right) => granted[right] === true));
-      } catch (error) {
-        if (error instanceof GcsError && unknowing.includes(error.status ?? 0)) return null;
-        throw error;
-      }
-    });
-  }
-
-  /** Whether the bucket grants a permission, according to a response of the last minute. False if it cannot be queried. */
-  async has(right: string): Promise<boolean> {
-    if (this.#known === null || Date.now() >= this.#known.until) {
-      const granted = this.ask({ deadline: Date.now() + askMs }).then((rights) => rights ?? new Set<string>());
-      this.#known = { granted, until: Date.now() + knownMs };
-    }
-    const known = this.#known;
-    try {
-      return (await known.granted).has(right);
-    } catch {
-      if (this.#known === known) this.#known = null;
-      return false;
-    }
-  }
-}
+const tooLate = (operation: GcsOperation, cause: unknown) =>
+  brokenAnswer(
+    operation,
+    `the deadline has passed; the last error was: ${cause instanceof Error ? cause.message : String(cause)}`,
+  );

@@ -1,5 +1,7 @@
+import { DeadlineError } from '../runtime/deadline.ts';
+
 /** Bucket operations. Each needs the permission `storage.objects.<operation>`, except testPermissions. */
-export const gcsOperations = ['create', 'get', 'delete', 'list', 'testPermissions'] as const;
+export const gcsOperations = ['create', 'get', 'delete', 'testPermissions'] as const;
 
 export type GcsOperation = (typeof gcsOperations)[number];
 
@@ -9,39 +11,79 @@ export type GcsOperation = (typeof gcsOperations)[number];
  */
 export type GcsFailure = 'status' | 'connection' | 'checksum' | 'credentials';
 
+interface GcsFacts {
+  readonly failure: GcsFailure;
+  /** Status of the response. */
+  readonly status?: number | undefined;
+  /** Google's reason, such as `backendError`. */
+  readonly reason?: string | undefined;
+  /** Google's message. */
+  readonly detail: string;
+  /** Whether a retry can succeed. */
+  readonly transient: boolean;
+}
+
 /** A file is readable to anyone who knows its name, so logs must not contain it; Google's messages name the object. */
 const secretPart = /-[0-9a-f]{32}(?=\.[a-z])/g;
 
 /** A failed bucket request; the message contains all known facts for the operator. */
-export class GcsError extends Error {
+export class GcsError extends Error implements GcsFacts {
   readonly operation: GcsOperation;
   readonly failure: GcsFailure;
-  /** Status of the response. */
   readonly status: number | undefined;
-  /** Google's reason, such as `backendError`. */
   readonly reason: string | undefined;
   /** Google's message without the secret part of the file name. */
   readonly detail: string;
-  /** Whether a retry can succeed. */
   readonly transient: boolean;
 
-  constructor(
-    operation: GcsOperation,
-    facts: { failure: GcsFailure; status?: number; reason?: string | undefined; detail: string; transient: boolean },
-    options?: { cause?: unknown },
-  ) {
+  constructor(operation: GcsOperation, facts: GcsFacts, options?: { cause?: unknown }) {
+    const { failure, status, reason, transient } = facts;
     const detail = facts.detail.replace(secretPart, '-…');
-    const answer = facts.status === undefined ? '' : ` (${[facts.status, facts.reason].join(' ').trim()})`;
+    const answer = status === undefined ? '' : ` (${[status, reason].join(' ').trim()})`;
     super(`the call objects.${operation} of the bucket failed${answer}: ${detail}`, options);
     this.name = 'GcsError';
     this.operation = operation;
-    this.failure = facts.failure;
-    this.status = facts.status;
-    this.reason = facts.reason;
+    this.failure = failure;
+    this.status = status;
+    this.reason = reason;
     this.detail = detail;
-    this.transient = facts.transient;
+    this.transient = transient;
+  }
+
+  /** Whether the object is missing. (A missing bucket is a `404 notFound`, too; for reads only the text differs.) */
+  get isObjectMissing(): boolean {
+    return this.status === 404 && !this.isBucketMissing;
+  }
+
+  get isBucketMissing(): boolean {
+    return this.status === 404 && (this.operation === 'create' || /bucket does not exist/i.test(this.detail));
+  }
+
+  /** Whether a permission is missing; it may be the permission to learn that the object does not exist. */
+  get isForbidden(): boolean {
+    // Downloads give no reason.
+    return this.status === 403 && (this.reason ?? 'forbidden') === 'forbidden';
+  }
+
+  /** The missing permission that Google's message names. */
+  get deniedPermission(): string | undefined {
+    return /\bstorage\.[a-z]+\.[a-zA-Z]+\b/.exec(this.detail)?.[0];
+  }
+
+  /** Whether an upload was refused because the object exists or has another generation. */
+  get isConflict(): boolean {
+    // Overwriting needs the right to delete, and without it Cloud Storage may answer so instead of with 412.
+    const isOverwriteRefused = this.status === 403 && this.deniedPermission === 'storage.objects.delete';
+    return this.status === 412 || (this.operation === 'create' && isOverwriteRefused);
   }
 }
+
+/** Returns the error for a response that is incomplete, or does not come from the bucket. */
+export const brokenAnswer = (operation: GcsOperation, detail: string) =>
+  new GcsError(operation, { failure: 'connection', detail, transient: true });
+
+/** Whether a request that was answered with this status may succeed later. */
+const isPassing = (status: number) => status === 408 || status === 429 || status >= 500;
 
 /** Reasons of a 403 that mean the same as a 429. */
 const tooMuch = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded'];
@@ -55,7 +97,7 @@ interface LibraryError {
   readonly status?: unknown;
   readonly message?: string;
   readonly errors?: readonly unknown[];
-  readonly response?: { readonly data?: unknown; readonly body?: unknown };
+  readonly response?: { readonly status?: unknown; readonly data?: unknown; readonly body?: unknown };
 }
 
 /**
@@ -65,10 +107,23 @@ interface LibraryError {
 export function toGcsError(operation: GcsOperation, thrown: unknown): GcsError {
   if (thrown instanceof GcsError) return thrown;
   const { code, status = code, message = String(thrown) } = thrown as LibraryError;
-  if (typeof status === 'number' && status >= 300) return errorOfAnswer(operation, status, answerIn(thrown as object));
+  if (typeof status === 'number' && status >= 300) {
+    const answer = complaintIn(thrown as LibraryError);
+    const detail = (answer.message ?? '').trim().slice(0, 1000) || 'the answer has no message';
+    const transient = isPassing(status) || (status === 403 && tooMuch.includes(answer.reason ?? ''));
+    return new GcsError(operation, { failure: 'status', status, reason: answer.reason, detail, transient });
+  }
   const reason = message.replace(address, '');
-  const detail = [typeof code === 'string' ? code : '', reason].filter(Boolean).join(', ') || String(thrown);
-  return new GcsError(operation, { failure: 'connection', detail, transient: true });
+  return brokenAnswer(operation, [typeof code === 'string' ? code : '', reason].filter(Boolean).join(', '));
+}
+
+/** Converts an error of getting a token: no credentials, or a source of tokens that fails. */
+export function credentialsError(operation: GcsOperation, thrown: unknown): GcsError {
+  const { status, code, message, response } = thrown as LibraryError;
+  const answered = status ?? response?.status;
+  const isBroken = /^(?:E(?!NOENT)[A-Z]+|UND_ERR_.*)$/.test(String(code));
+  const transient = thrown instanceof DeadlineError || (typeof answered === 'number' ? isPassing(answered) : isBroken);
+  return new GcsError(operation, { failure: 'credentials', detail: String(message), transient }, { cause: thrown });
 }
 
 /** The error details in a response. */
@@ -77,60 +132,25 @@ interface Complaint {
   readonly message?: string | undefined;
 }
 
-function errorOfAnswer(operation: GcsOperation, status: number, { reason, message }: Complaint): GcsError {
-  const detail = (message ?? '').trim().slice(0, 1000) || 'the answer has no message';
-  const isTooMuch = status === 429 || (status === 403 && tooMuch.includes(reason ?? ''));
-  const transient = status === 408 || isTooMuch || status >= 500;
-  return new GcsError(operation, { failure: 'status', status, reason, detail, transient });
-}
-
-/** Returns the error details of Google's JSON, wherever the library puts it, or any other text (of a proxy, or of a download). */
-function answerIn({ message, errors, response }: LibraryError): Complaint {
-  const body = response?.data ?? response?.body ?? errors?.[0];
-  // For downloads, the message is the whole response, and the body of the response is a stream.
-  const text = typeof body === 'string' ? body : message;
-  const { error } = isAnswer(body) ? body : parseAnswer(text);
-  if (error === undefined) return { reason: (errors?.[0] as Complaint | undefined)?.reason, message: text };
-  return { reason: error.errors?.[0]?.reason, message: error.message };
-}
-
 /** The error format of Google's JSON API. */
 interface Answer {
   readonly error?: Complaint & { readonly errors?: readonly Complaint[] };
 }
 
-const isAnswer = (body: unknown): body is Answer => typeof body === 'object' && body !== null && 'error' in body;
+/** Returns the error details of Google's JSON, wherever the library puts it, or any other text (of a proxy, or of a download). */
+function complaintIn({ message, errors, response }: LibraryError): Complaint {
+  const body = response?.data ?? response?.body ?? errors?.[0];
+  // For downloads, the message is the whole response, and the body of the response is a stream.
+  const text = typeof body === 'string' ? body : message;
+  const error = (body as Answer | undefined)?.error ?? parsed(text).error;
+  if (error === undefined) return { reason: (errors?.[0] as Complaint | undefined)?.reason, message: text };
+  return { reason: error.errors?.[0]?.reason, message: error.message };
+}
 
-function parseAnswer(text: string | undefined): Answer {
+function parsed(text: string | undefined): Answer {
   try {
-    const body: unknown = JSON.parse(text ?? '');
-    return isAnswer(body) ? body : {};
+    return (JSON.parse(text ?? '') as Answer | null) ?? {};
   } catch {
     return {};
   }
-}
-
-/** Returns the missing permission that a response names. */
-export function deniedPermission({ detail }: GcsError): string | undefined {
-  return /\bstorage\.[a-z]+\.[a-zA-Z]+\b/.exec(detail)?.[0];
-}
-
-/** Whether the bucket is missing, not an object: both are `404 notFound`, and for reads only the text differs. */
-export function isBucketMissing({ operation, status, detail }: GcsError): boolean {
-  return status === 404 && (['create', 'list'].includes(operation) || /bucket does not exist/i.test(detail));
-}
-
-/** Whether an object is missing, but not its bucket. */
-export const isObjectMissing = (error: GcsError) => error.status === 404 && !isBucketMissing(error);
-
-/**
- * Returns whether a refused upload means that the object exists: overwriting needs the right to delete, and without it
- * Cloud Storage may answer so instead of with 412.
- */
-export const isOverwriteRefused = (error: GcsError) =>
-  error.operation === 'create' && error.status === 403 && deniedPermission(error) === 'storage.objects.delete';
-
-/** Whether a refusal may mean that the object does not exist, by Google's message. Downloads give no reason. */
-export function mayBeMissing({ status, reason = 'forbidden', detail }: GcsError): boolean {
-  return status === 403 && reason === 'forbidden' && detail.includes('(or it may not exist)');
 }

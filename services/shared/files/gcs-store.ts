@@ -6,38 +6,28 @@ import {
   type ByteRange,
   type CallLimits,
   type ExpectedUpload,
-  type FilePage,
   type FileStore,
-  type ListedFile,
   type NewFile,
   type StoredFile,
   type Upload,
 } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
+import { copyObject, createObject, deleteObject, getObject, readHead } from './gcs-calls.ts';
+import { readObject } from './gcs-read.ts';
 import {
-  copyObject,
-  deleteObject,
   type Described,
   describeObject,
   fileOfObject,
   type GcsFile,
-  getObject,
-  listObjects,
   type ObjectResource,
-  readHead,
   verifyObject,
-} from './gcs-objects.ts';
-import { readObject } from './gcs-read.ts';
-import { createObject } from './gcs-uploader.ts';
+} from './object-description.ts';
 import { untilPlaced } from './until-placed.ts';
 import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
 /** Default time limits of retries. */
 const writeTimeoutMs = 30_000;
 const readTimeoutMs = 15_000;
-
-/** A cursor of the embedded store, which was in use before; the listing then starts from the beginning. */
-const foreignCursor = /^\d+$/;
 
 /** Maximum lifetime of V4 links: seven days. */
 const maxLinkMs = 7 * 86_400_000;
@@ -60,16 +50,15 @@ export class GcsStore implements FileStore {
       const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
       const { object: name } = file;
       const hashes = hashesOf(file.bytes);
-      let expected = '0';
       const write = async () => {
-        const creation = { file, object: name, hashes, expected, now: this.#now() };
-        const written = this.#described(await createObject(this.client, creation, limits));
-        if (written !== null) return written;
+        const created = await createObject(this.client, { file, object: name, hashes, now: this.#now() }, limits);
+        if (created !== null) return this.#described(created);
         // The object exists: from an attempt with a lost answer, or from another process. Or it was removed meanwhile,
         // or is expired but not removed yet.
         const object = await this.#get(name, limits);
-        expected = object?.generation ?? '0';
-        return this.#fileOf(object);
+        const existing = this.#fileOf(object);
+        if (object !== null && existing === null) await this.#deleteSource({ ...object, object: name }, limits);
+        return existing;
       };
       return untilPlaced(write, () => Date.now() >= limits.deadline, signal);
     });
@@ -117,22 +106,6 @@ export class GcsStore implements FileStore {
     return orStorageFailed(() => deleteObject(this.client, { name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
 
-  /** Lists files by name. `next` is the first name of the next page, so it does not become outdated. */
-  list(after: string | null, limit: number, limits: CallLimits = {}): Promise<FilePage> {
-    return orStorageFailed(async () => {
-      const from = after === null || foreignCursor.test(after) ? '' : after;
-      const { objects, next } = await listObjects(this.client, { from, limit }, this.#limitsOf(limits, writeTimeoutMs));
-      const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
-        // Emulators do not copy the custom time of an object.
-        const end = customTime ?? metadata?.['expires-at'];
-        if (!isStoredName(withoutSuffix(name)) || end === undefined) return [];
-        const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
-        return [{ name, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
-      });
-      return { files, next: next === null ? null : cursorOf(next) };
-    });
-  }
-
   /**
    * Returns a V4 link that opens the file without further credentials until `expiresAt` (Unix ms), but at most until the
    * file expires, or for seven days. Type, disposition and Cache-Control are those of the object. Signing is local with a
@@ -140,10 +113,9 @@ export class GcsStore implements FileStore {
    */
   signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
     return orStorageFailed(() => {
-      const { credentials } = this.client;
-      if (credentials.isAnonymous) throw new Error('an endpoint without credentials cannot sign');
+      if (this.client.isAnonymous) throw new Error('an endpoint without credentials cannot sign');
       const until = Math.min(expiresAt, file.expiresAt, Date.now() + maxLinkMs);
-      const link = credentials.signLink(this.client.prefix + file.name, until);
+      const link = this.client.signLink(file.name, until);
       return withDeadline(link, readTimeoutMs, 'signing a link');
     });
   }
@@ -186,31 +158,22 @@ export class GcsStore implements FileStore {
     }
     const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
     if (replaced === null) return null;
-    // If this fails, `discard` or orphan collection removes the source.
+    // If this fails, `discard` removes the source.
     await this.#deleteSource(source, limits).catch(() => undefined);
     return { file: replaced };
   }
 
   /** Copies an object to the place of a file. Returns null if the place has another generation than expected. */
   async #copy(
-    source: UploadSource,
+    { object, generation }: UploadSource,
     file: Described,
     expected: string,
     upload: Upload,
     limits: GcsLimits,
   ): Promise<GcsFile | null> {
-    const copy = await copyObject(
-      this.client,
-      {
-        source: source.object,
-        sourceGeneration: source.generation,
-        destination: file.name,
-        expected,
-        description: describeObject(file, this.#now(), upload.object),
-      },
-      limits,
-    );
-    return typeof copy === 'string' ? null : this.#described(copy);
+    const description = describeObject(file, this.#now(), upload.object);
+    const copy = { source: object, sourceGeneration: generation, destination: file.name, expected, description };
+    return this.#described(await copyObject(this.client, copy, limits));
   }
 
   /** Whether an object that another delivery created in place matches the request. */
@@ -238,7 +201,7 @@ export class GcsStore implements FileStore {
 
   /** Returns the file of an object; null when it is missing or not one of this service. */
   #described(object: ObjectResource | null): GcsFile | null {
-    return object === null ? null : fileOfObject(this.client, object);
+    return object === null ? null : fileOfObject(this.client.prefix, object);
   }
 
   /** Returns the file of an object; null if it is missing or has expired. */
@@ -257,9 +220,6 @@ export class GcsStore implements FileStore {
     return getObject(this.client, name, limits);
   }
 }
-
-/** A foreign object's name must not look like another store's cursor; the name after it works as well. */
-const cursorOf = (name: string) => (foreignCursor.test(name) ? `${name}!` : name);
 
 /** An object that a renderer created, by its name (without the prefix of all files). */
 interface UploadSource {

@@ -22,7 +22,6 @@ export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStor
       }
     },
     remove: (...name) => measure(metrics, 'remove', () => store.remove(...name)),
-    list: (...page) => measure(metrics, 'list', () => store.list(...page)),
   };
 }
 
@@ -53,7 +52,7 @@ async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call
   }
 }
 
-const storeOperations = ['upload', 'create', 'accept', 'discard', 'stat', 'read', 'remove', 'list'] as const;
+const storeOperations = ['upload', 'create', 'accept', 'discard', 'stat', 'read', 'remove'] as const;
 type StoreOperation = (typeof storeOperations)[number];
 
 export interface StoreMetrics {

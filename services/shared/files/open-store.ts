@@ -3,11 +3,11 @@ import type { NatsSession } from '../nats/connect.ts';
 import type { BucketConfig, StorageConfig } from '../runtime/config.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { loadStorage } from './bounded-storage.ts';
-import { bucketReady } from './bucket-ready.ts';
+import { bucketReady, type BucketUse } from './bucket-ready.ts';
 import { EmbeddedStore } from './embedded-store.ts';
 import { EmbeddedUploader } from './embedded-uploader.ts';
 import type { FileStore, FileUploader, StoredFile } from './file-store.ts';
-import { type BucketNeed, GcsClient } from './gcs-client.ts';
+import { GcsClient } from './gcs-client.ts';
 import { GcsStore } from './gcs-store.ts';
 import { GcsUploader } from './gcs-uploader.ts';
 import { createStoreMetrics, measuredStore, measuredUploader, type StoreMetrics } from './measured-store.ts';
@@ -32,14 +32,10 @@ interface Opened {
   close(): void;
 }
 
-/**
- * Opens the store of a trusted service: the bucket, or the embedded store in NATS. Files expire by the clock of the NATS server.
- *
- * @param context.needs what the service does with files
- */
+/** Opens the store of a trusted service: the bucket, or the embedded store in NATS. Files expire by the clock of the NATS server. */
 export async function openStore(
   { bucket }: StorageConfig,
-  { session, log, needs, metrics: registry }: Context & { readonly needs: readonly BucketNeed[] },
+  { session, log, metrics: registry }: Context,
 ): Promise<Opened & { readonly store: FileStore; readonly signLink?: SignLink }> {
   const metrics = createStoreMetrics(registry);
   if (bucket === undefined) return { store: measuredStore(new EmbeddedStore(session), metrics), ...alwaysReady };
@@ -48,7 +44,7 @@ export async function openStore(
   return {
     store: measuredStore(files, metrics),
     signLink: (file, options) => files.signedUrl(file, options),
-    ...openedBucket(client, needs, log),
+    ...openedBucket(client, 'all', log),
   };
 }
 
@@ -61,15 +57,15 @@ export async function openUploader(
   if (bucket === undefined) return { ...measuredUploader(new EmbeddedUploader(session), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
   const uploader = new GcsUploader(client, session.now);
-  return { ...measuredUploader(uploader, metrics), ...openedBucket(client, ['create'], log) };
+  return { ...measuredUploader(uploader, metrics), ...openedBucket(client, 'create', log) };
 }
 
 /** The embedded store has no separate connections. */
 const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
 
-const openedBucket = (client: GcsClient, needs: readonly BucketNeed[], log: Logger): Opened => ({
+const openedBucket = (client: GcsClient, use: BucketUse, log: Logger): Opened => ({
   // Uses the clock of this process, because that of the server is not known yet.
-  ready: (options) => bucketReady(new GcsStore(client), needs, { ...options, log }),
+  ready: (options) => bucketReady(new GcsStore(client), use, { ...options, log }),
   close: () => client.close(),
 });
 

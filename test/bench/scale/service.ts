@@ -46,7 +46,6 @@ export async function startController(parts: AsyncDisposableStack, natsUrl: stri
     WEBCAPTURE_REGIONS: 'us-east:1',
     WEBCAPTURE_KUBERNETES: 'off',
     WEBCAPTURE_CANARY_INTERVAL: '0',
-    WEBCAPTURE_RECONCILE_INTERVAL: '0',
   });
   await controller.start();
   parts.defer(() => controller.stop());

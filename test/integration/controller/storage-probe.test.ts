@@ -29,7 +29,6 @@ const broken = (part: Partial<FileStore>): FileStore => ({
   stat: (name) => store.stat(name),
   read: (file) => store.read(file),
   remove: (name) => store.remove(name),
-  list: (after, limit) => store.list(after, limit),
   ...part,
 });
 

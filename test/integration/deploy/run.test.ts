@@ -74,7 +74,7 @@ async function isClosedToOthers(root: string) {
   await expect(connect({ servers, user: 'front', pass: '' })).rejects.toThrow(/authorization/i);
   const modeOf = async (path: string) => ((await stat(join(root, '.data', path))).mode & 0o777).toString(8);
   expect(await Promise.all(['', 'nats'].map(modeOf))).toEqual(['700', '700']);
-  const secrets = ['demo-key', 'secrets-key', 'nats/nats-server.conf', 'nats/operator.json'];
+  const secrets = ['demo-key', 'secrets-key', 'nats/nats-server.conf'];
   expect(await Promise.all(secrets.map(modeOf))).toEqual(secrets.map(() => '600'));
   const passwords = await Promise.all(
     ['front', 'controller', 'us-east-0'].map(async (pod) => (await environment(root, pod))['WEBCAPTURE_NATS_PASSWORD']),

@@ -37,13 +37,13 @@ describe('the check reports', { tags: 'long' }, () => {
     ['a name that Google refuses', 'create webcapture-nodes ', 'create nodes ', /nodes must have 6 to 30 letters/],
     [
       'a custom role that is created and never bound',
-      /gcloud storage buckets add-iam-policy-binding .*webcaptureController.*\n.*\n/,
+      /gcloud storage buckets add-iam-policy-binding .*webcaptureFiles.*\n.*\n/g,
       '',
-      /the custom role webcaptureController is bound to no account/,
+      /the custom role webcaptureFiles is bound to no account/,
     ],
     [
       'a service without a role on the bucket',
-      /gcloud storage buckets add-iam-policy-binding .*webcaptureController.*\n.*\n/,
+      /gcloud storage buckets add-iam-policy-binding .*webcaptureFiles.*\n.*webcapture-controller.*\n/,
       '',
       /webcapture-controller@.* has no role on the bucket/,
     ],

@@ -158,7 +158,7 @@ test('a capture completes after a bucket outage with more attempts than a job ha
   await using bucket = await startTestBucket();
   await using link = await linkTo(bucket.endpoint);
   const storage = { bucket: { bucket: bucket.bucket, prefix: '', endpoint: `http://127.0.0.1:${link.port}` } };
-  const { store } = await openStore(storage, { ...contextOf(nats.session), needs: [] });
+  const { store } = await openStore(storage, { ...contextOf(nats.session) });
   await using parts = await startService(store);
   const session = await nats.connect();
   const uploader = impatient(await openUploader(storage, contextOf(session)));

@@ -37,6 +37,19 @@ test('a second file of a name leaves no messages, and a removal removes all part
   expect(await messagesOf(first.name)).toBe(0);
 });
 
+test('the parts of an upload that is never accepted expire soon after the file would have', async () => {
+  const file = newFile(2 * part, { expiresAt: Date.now() + 100_000 });
+  await storing.uploader.upload(file).stored;
+  const { subjects = {} } = (await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' }))
+    .state;
+  const own = Object.keys(subjects).filter((subject) => subject.includes(file.name.replaceAll('.', '_')));
+  expect(own).toHaveLength(2);
+  for (const subject of own) {
+    const message = await nats.session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
+    expect(message?.header.get('Nats-TTL')).toMatch(/^(?:39\d|400)s$/);
+  }
+});
+
 test('the first file of a name is put in place without a check for an existing file', async () => {
   const file = newFile(part);
   const upload = await new EmbeddedUploader(nats.session).upload(file).stored;
@@ -96,10 +109,7 @@ test('a service opens its store with the clock of the NATS server, not its local
   // The server's clock is two minutes ahead of the clock of this process.
   const now = () => Date.now() + 120_000;
   const context = { session: { ...nats.session, now }, log: silentLog };
-  const { store: opened } = await openStore(
-    { bucket: undefined },
-    { ...context, metrics: new Registry(), needs: ['create', 'get'] },
-  );
+  const { store: opened } = await openStore({ bucket: undefined }, { ...context, metrics: new Registry() });
   const uploader = await openUploader({ bucket: undefined }, { ...context, metrics: new Registry() });
   const file = newFile(1000, { expiresAt: now() + 60_000, deadline: now() + 20_000 });
   const { file: placed } = await placeFile({ store: opened, uploader }, file);

@@ -151,7 +151,6 @@ describe('the user of the renderers of a region', () => {
     const own = new EmbeddedStore(renderer);
     for (const call of [
       () => own.stat(file.name),
-      () => own.list(null, 10),
       () => own.remove(file.name),
       () => bytesOf(own, found),
       () => own.accept({ ...found, object: 'x' } as Upload, expectedOf(file)),

@@ -8,12 +8,10 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
 import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
-import { Credentials } from '@webcapture/shared/files/gcs-credentials.ts';
 import { GcsClient } from '@webcapture/shared/files/gcs-client.ts';
 import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
-import { until } from '../../harness/until.ts';
 import { causeOf, useFaultyBucket, withTokens } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();
@@ -66,8 +64,6 @@ test('tokens come from the metadata server, are reused, and are renewed when the
     ...googleError(401, 'authError', 'Invalid Credentials'),
   });
   await Promise.all(Array.from({ length: 10 }, () => store.stat(file.name)));
-  store.client.credentials.renew('Bearer token-1');
-  await store.stat(file.name);
   expect(metadata.tokens()).toBe(3);
   store.close();
   metadata.close();
@@ -78,14 +74,12 @@ test('a token request that times out is repeated', async () => {
   vi.stubEnv('GCE_METADATA_HOST', metadata.host);
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
   vi.stubEnv('HOME', inject('tempFolder'));
-  const credentials = new Credentials(() => newStorage({ projectId: 'p' }), 'b', 600);
-  const asking = [credentials.authorized(), credentials.authorized()];
-  for (const result of await Promise.allSettled(asking)) {
-    expect(result).toMatchObject({ status: 'rejected', reason: { name: 'CredentialsError', transient: true } });
-  }
-  // After a token request has timed out, the next caller requests another token.
-  const { token } = await until('a token', () => credentials.authorized());
-  expect(token).toMatch(/^Bearer token-\d+$/);
+  const options = { projectId: 'p', apiEndpoint: on().proxy.url, useAuthWithCustomEndpoint: true };
+  const store = on().storeWith({ open: () => newStorage(options), tokenMs: 600, backoffMs: 20 });
+  expect(await Promise.all([1, 2].map(() => store.stat(newFile(1).name)))).toEqual([null, null]);
+  expect(new Set(on().retries)).toEqual(new Set(['get credentials']));
+  for (const { headers } of on().proxy.seen) expect(headers.authorization).toMatch(/^Bearer token-\d+$/);
+  store.close();
   metadata.close();
 });
 
@@ -124,8 +118,11 @@ describe('a token', () => {
 
 test('the error about a missing key file contains its path', async () => {
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json');
-  await expect(new Credentials(() => newStorage(), 'b').authorized()).rejects.toMatchObject({
-    name: 'CredentialsError',
+  const store = on().storeWith({
+    open: () => newStorage({ apiEndpoint: on().proxy.url, useAuthWithCustomEndpoint: true }),
+  });
+  expect(await causeOf(store.stat(newFile(1).name))).toMatchObject({
+    failure: 'credentials',
     message: expect.stringContaining('/nowhere/key.json'),
     transient: false,
   });

@@ -53,9 +53,8 @@ describe('without the right to list', () => {
     const stored = await on().store.create(newFile(1));
     on().proxy.always(objects, googleError(403, reason, message));
     on().proxy.always(asksForRights, grants(...rights));
-    for (const call of [own.stat(stored.name), own.remove(stored.name), bytesOf(own, stored)]) {
-      expect(await causeOf(call)).toMatchObject({ status: 403, reason });
-    }
+    const calls = [own.stat(stored.name), own.remove(stored.name), bytesOf(own, stored)];
+    for (const cause of await Promise.all(calls.map(causeOf))) expect(cause).toMatchObject({ status: 403, reason });
   });
 
   test('a right that is withdrawn later does not make a file missing, once the cached rights expire', async () => {

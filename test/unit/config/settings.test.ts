@@ -17,10 +17,6 @@ const limitsOf = (environment: Environment) => {
   return defaultLimits;
 };
 
-test('WEBCAPTURE_RECONCILE_INTERVAL=0 turns the comparison of files and records off', () => {
-  expect(controller({ WEBCAPTURE_RECONCILE_INTERVAL: '0' }).reconcileIntervalMs).toBe(0);
-});
-
 test('the burst of an account defaults to its rate', () => {
   expect(limitsOf({ WEBCAPTURE_DEFAULT_RATE_PER_MINUTE: '7' })).toMatchObject({ ratePerMinute: 7, burst: 7 });
 });
@@ -33,7 +29,6 @@ test('the memory limit of a browser grows linearly with the number of slots', ()
 
 test.each([
   ['WEBCAPTURE_QUEUE_TIMEOUT', front, '0'],
-  ['WEBCAPTURE_RECONCILE_INTERVAL', controller, '3599'],
   ['WEBCAPTURE_NATS_REPLICAS', controller, '2'],
   ['WEBCAPTURE_SLOTS', renderer, 'many'],
 ] as const)('%s outside its range stops the start', (variable, read, text) => {

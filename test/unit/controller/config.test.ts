@@ -6,7 +6,6 @@ test('the defaults suit a single machine', () => {
   expect(config).toMatchObject({
     ops: { port: 9092 },
     canaryIntervalMs: 60_000,
-    reconcileIntervalMs: 86_400_000,
     streams: {
       replicas: 1,
       maxBytes: { db: -1, live: -1, cache: 268_435_456, captures: -1, dead: 67_108_864, files: -1 },
@@ -21,12 +20,11 @@ test('every variable sets its field', () => {
     WEBCAPTURE_FILES_MAX_BYTES: '1073741824',
     WEBCAPTURE_CACHE_MAX_BYTES: '2097152',
     WEBCAPTURE_CANARY_INTERVAL: '0',
-    WEBCAPTURE_RECONCILE_INTERVAL: '3600',
     WEBCAPTURE_REGIONS: 'us-east:0',
     WEBCAPTURE_BACKGROUND_SLOTS: 'us-east:6, eu-west:7.5',
   });
   expect(config.streams).toMatchObject({ replicas: 3, maxBytes: { files: 1_073_741_824, cache: 2_097_152 } });
-  expect([config.canaryIntervalMs, config.reconcileIntervalMs]).toEqual([0, 3_600_000]);
+  expect(config.canaryIntervalMs).toBe(0);
   expect(config.regions).toEqual([{ region: 'us-east', minRenderers: 0 }]);
   expect([...config.backgroundSlots]).toEqual([
     ['us-east', 6],
@@ -42,16 +40,8 @@ test('one error names all invalid values', () => {
       WEBCAPTURE_DB_MAX_BYTES: '-2',
       WEBCAPTURE_BACKGROUND_SLOTS: 'mars:1',
       WEBCAPTURE_CANARY_INTERVAL: 'often',
-      WEBCAPTURE_RECONCILE_INTERVAL: '60',
     });
-  for (const name of [
-    'NATS_REPLICAS',
-    'FILES_MAX_BYTES',
-    'DB_MAX_BYTES',
-    'BACKGROUND_SLOTS',
-    'CANARY_INTERVAL',
-    'RECONCILE_INTERVAL',
-  ]) {
+  for (const name of ['NATS_REPLICAS', 'FILES_MAX_BYTES', 'DB_MAX_BYTES', 'BACKGROUND_SLOTS', 'CANARY_INTERVAL']) {
     expect(read).toThrow(`WEBCAPTURE_${name} must be`);
   }
 });

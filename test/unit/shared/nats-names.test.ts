@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { cacheSubjects } from '@webcapture/shared/captures/cache.ts';
 import { minuteSubject, startOfSubject } from '@webcapture/shared/captures/expiry-index.ts';
-import { headsFilter, headSubject, versionOf } from '@webcapture/shared/files/embedded-head.ts';
+import { headSubject, headVersions, versionOf } from '@webcapture/shared/files/embedded-head.ts';
 import {
   bucketStream,
   captureSubject,
@@ -39,7 +39,7 @@ const names = () => ({
     taskSubject('webhook', 'a'),
     laterSubject('webhook', 'a'),
     minuteSubject(0),
-    headsFilter(),
+    headVersions('a.png'),
     inboxPrefixOf('renderer.us-east'),
   ],
 });
@@ -60,7 +60,7 @@ test('without a prefix, names are as they were before there were prefixes', () =
       'tasks.webhook.a',
       'later.webhook.a',
       'expiry.19700101.0000',
-      'files.head.>',
+      'files.head.a_png.*',
       '_INBOX.renderer.us-east',
     ],
   });
@@ -93,7 +93,7 @@ test('with a prefix, all names have it, and the labels of metrics do not', () =>
       'acme-tasks.webhook.a',
       'acme-later.webhook.a',
       'acme-expiry.19700101.0000',
-      'acme-files.head.>',
+      'acme-files.head.a_png.*',
       '_INBOX.acme-renderer.us-east',
     ],
   });

@@ -4,12 +4,7 @@ import { extractedType } from '@webcapture/shared/api/formats.ts';
 import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { extractedName, newFileName } from '@webcapture/shared/files/file-name.ts';
-import {
-  type ByteRange,
-  FileReplacedError,
-  type ListedFile,
-  type StoredFile,
-} from '@webcapture/shared/files/file-store.ts';
+import { type ByteRange, FileReplacedError, type StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { asRefresh, placeFile, type Storing } from '../../../harness/place-file.ts';
 import { type NamedFile, newFile } from '../../../harness/records.ts';
 import { until } from '../../../harness/until.ts';
@@ -140,26 +135,5 @@ export function storeSuite(storing: () => Storing): void {
     const stored = await Promise.all(files.map((file) => on().create(file)));
     const bytes = await Promise.all(stored.map((file) => read(file)));
     expect(bytes.every((own, index) => files[index]?.bytes.equals(own))).toBe(true);
-  });
-
-  test('all files are listed, page by page', async () => {
-    const file = newFile(1234);
-    const stored = await on().create(file);
-    const withExtracted = { bytes: await packExtracted({ text: '' }), contentType: extractedType };
-    await on().create({ ...file, ...withExtracted, object: extractedName(file.name) });
-    const listed: ListedFile[] = [];
-    let pages = 0;
-    for (let after: string | null = null; ; pages++) {
-      const page = await on().list(after, 100);
-      expect(page.files.length).toBeLessThanOrEqual(100);
-      listed.push(...page.files);
-      if (page.next === null) break;
-      after = page.next;
-    }
-    expect(pages).toBeGreaterThan(1);
-    expect(new Set(listed.map(({ name }) => name)).size).toBe(listed.length);
-    const { storedAt, expiresAt } = stored;
-    expect(listed).toContainEqual({ name: file.name, size: 1234, storedAt, expiresAt });
-    expect(listed).toContainEqual(expect.objectContaining({ name: extractedName(file.name), expiresAt }));
   });
 }
