@@ -11,15 +11,15 @@ const namesOfWaits = 'integration/capture/wait-names';
  * all tests that run its file. A mutant that survives these tests may still fail another one.
  */
 export const pageTests: Readonly<Record<string, readonly string[]>> = {
-  'click.ts': ['corpus/clicking', 'corpus/failed-steps', 'integration/capture/option-payloads'],
-  'client-code.ts': ['corpus/client-code'],
+  'click.ts': ['unit/renderer/click', 'corpus/clicking', 'corpus/failed-steps', 'integration/capture/option-payloads'],
+  'client-code.ts': ['unit/renderer/client-code', 'corpus/client-code'],
   'credentials.ts': ['unit/renderer/credentials', 'corpus/credentials'],
   'deadline.ts': ['unit/renderer/deadline', 'integration/capture/survive', 'corpus/third-parties'],
   'engine.ts': ['integration/capture/survive', 'integration/capture/open', 'corpus/reused-pages'],
   'extract.ts': ['unit/renderer/extract', 'corpus/extracting'],
   'fail-on.ts': ['unit/renderer/fail-on', 'corpus/failing'],
   'finish-document.ts': ['integration/renderer/finish-document', 'corpus/finished-pdfs'],
-  'follow-move.ts': ['corpus/clicking', 'corpus/client-code', 'corpus/elements'],
+  'follow-move.ts': ['unit/renderer/click', 'corpus/clicking', 'corpus/client-code', 'corpus/elements'],
   'frame-shots.ts': ['unit/renderer/frames', 'corpus/lazy-images'],
   'frames.ts': ['unit/renderer/frames', 'corpus/frames', 'corpus/ready-frames'],
   'full-page.ts': [
@@ -30,8 +30,13 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/whole-documents',
   ],
   'freeze.ts': ['corpus/freezing'],
-  'hiding.ts': ['corpus/elements', 'corpus/consent'],
-  'main-document.ts': ['corpus/behavior', 'integration/capture/navigate', 'corpus/documents'],
+  'hiding.ts': ['unit/renderer/settle-moves', 'corpus/elements', 'corpus/consent'],
+  'main-document.ts': [
+    'unit/renderer/main-document',
+    'corpus/behavior',
+    'integration/capture/navigate',
+    'corpus/documents',
+  ],
   'miss.ts': ['corpus/selectors', 'corpus/elements'],
   'navigate.ts': [
     'unit/renderer/navigate',
@@ -49,7 +54,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/page-options',
     'corpus/visitor',
   ],
-  'region.ts': ['corpus/elements'],
+  'region.ts': ['unit/renderer/region', 'corpus/elements'],
   'pdf.ts': [
     'unit/renderer/pdf',
     'unit/renderer/paper-layout',
@@ -72,7 +77,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/final-picture',
   ],
   'report.ts': ['unit/renderer/report', 'integration/capture/report', 'corpus/documents'],
-  'reuse.ts': ['corpus/reused-pages'],
+  'reuse.ts': ['unit/renderer/reuse', 'corpus/reused-pages'],
   'screenshot.ts': [
     'unit/capture/screenshot',
     'unit/capture/encode',
@@ -88,7 +93,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/fonts',
     'corpus/hearing',
   ],
-  'settle-moves.ts': ['corpus/ready', 'corpus/late-content'],
+  'settle-moves.ts': ['unit/renderer/settle-moves', 'corpus/ready', 'corpus/late-content'],
   'size-limits.ts': ['unit/renderer/size-limits', 'integration/capture/shoot', 'corpus/very-tall'],
   'sites.ts': ['unit/renderer/sites', 'corpus/failed-steps', 'integration/capture/steps'],
   'steps.ts': ['corpus/steps', 'corpus/failed-steps', 'integration/capture/steps'],
