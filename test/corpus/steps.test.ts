@@ -4,7 +4,7 @@ import { type Handler, html } from '../harness/engine.ts';
 import { type HardPage, testCorpus, type Seen } from './corpus.ts';
 
 const isGreen = (seen: Seen): void => {
-  seen.expectColour(300, 300, '#00aa00');
+  seen.expectColor(300, 300, '#00aa00');
   expect(seen.report.softTimeouts).toEqual([]);
 };
 const atPath = (path: string) => (seen: Seen) => {
