@@ -216,3 +216,11 @@ describe.concurrent('cdnTtl', () => {
     expect(maxAge).toBeGreaterThan(0);
   });
 });
+
+test('freeze, without values, makes two captures of a page equal byte by byte', async () => {
+  const html = `<script>document.write(new Date().toISOString() + ' ' + Math.random())</script>`;
+  const capture = () => fleet().api.capture({ html, freeze: {}, responseType: 'file' });
+  const [one, other] = [await capture(), await capture()];
+  expect(one.status).toBe(200);
+  expect(one.bytes.equals(other.bytes)).toBe(true);
+});
