@@ -11,7 +11,7 @@ const namesOfWaits = 'integration/capture/wait-names';
  * all tests that run its file. A mutant that survives these tests may still fail another one.
  */
 export const pageTests: Readonly<Record<string, readonly string[]>> = {
-  'click.ts': ['corpus/clicking', 'integration/capture/option-payloads'],
+  'click.ts': ['unit/renderer/click', 'corpus/clicking', 'integration/capture/option-payloads'],
   'client-code.ts': ['corpus/client-code'],
   'credentials.ts': ['unit/renderer/credentials', 'corpus/credentials'],
   'deadline.ts': ['unit/renderer/deadline', 'integration/capture/survive', 'corpus/third-parties'],
@@ -19,7 +19,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'extract.ts': ['unit/renderer/extract', 'corpus/extracting'],
   'fail-on.ts': ['unit/renderer/fail-on', 'corpus/failing'],
   'finish-document.ts': ['integration/renderer/finish-document', 'corpus/finished-pdfs'],
-  'follow-move.ts': ['corpus/clicking', 'corpus/client-code', 'corpus/elements'],
+  'follow-move.ts': ['unit/renderer/click', 'corpus/clicking', 'corpus/client-code', 'corpus/elements'],
   'frame-shots.ts': ['unit/renderer/frames', 'corpus/lazy-images'],
   'frames.ts': ['unit/renderer/frames', 'corpus/frames', 'corpus/ready-frames'],
   'full-page.ts': [
@@ -29,8 +29,13 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/endless',
     'corpus/whole-documents',
   ],
-  'hiding.ts': ['corpus/elements', 'corpus/consent'],
-  'main-document.ts': ['corpus/behaviour', 'integration/capture/navigate', 'corpus/documents'],
+  'hiding.ts': ['unit/renderer/settle-moves', 'corpus/elements', 'corpus/consent'],
+  'main-document.ts': [
+    'unit/renderer/main-document',
+    'corpus/behaviour',
+    'integration/capture/navigate',
+    'corpus/documents',
+  ],
   'miss.ts': ['corpus/selectors', 'corpus/elements'],
   'navigate.ts': [
     'unit/renderer/navigate',
@@ -48,7 +53,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/page-options',
     'corpus/visitor',
   ],
-  'region.ts': ['corpus/elements'],
+  'region.ts': ['unit/renderer/region', 'corpus/elements'],
   'pdf.ts': [
     'unit/renderer/pdf',
     'unit/renderer/paper-layout',
@@ -71,7 +76,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/final-picture',
   ],
   'report.ts': ['unit/renderer/report', 'integration/capture/report', 'corpus/documents'],
-  'reuse.ts': ['corpus/reused-pages'],
+  'reuse.ts': ['unit/renderer/reuse', 'corpus/reused-pages'],
   'screenshot.ts': [
     'unit/capture/screenshot',
     'unit/capture/encode',
@@ -87,7 +92,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/fonts',
     'corpus/hearing',
   ],
-  'settle-moves.ts': ['corpus/ready', 'corpus/late-content'],
+  'settle-moves.ts': ['unit/renderer/settle-moves', 'corpus/ready', 'corpus/late-content'],
   'size-limits.ts': ['unit/renderer/size-limits', 'integration/capture/shoot', 'corpus/very-tall'],
   'template-date.ts': ['unit/renderer/template-date', 'corpus/pdf-options'],
   'tiles.ts': ['unit/renderer/tiles', 'corpus/tall-viewports', 'corpus/very-tall', 'integration/capture/open'],

@@ -305,7 +305,6 @@ async function print(
 
 /** @param causedBy the cause of a step that timed out */
 function explain(error: unknown, causedBy: FailureCause): ServiceError {
-  if (error instanceof ServiceError) return error;
   if (error instanceof DeadlineError) {
     return new ServiceError('CAPTURE_TIMEOUT', 'The page kept the browser busy and could not be captured.', {
       causedBy,

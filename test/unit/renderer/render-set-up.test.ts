@@ -12,6 +12,12 @@ describe('the set-up of a rendering', () => {
     expect((await rendered()).stand.names).not.toContain(name);
   });
 
+  test('starts blocking if the capture blocks anything', async () => {
+    const { stand } = await rendered({ block: { ads: true, trackers: false, media: false, cookieBanners: false } });
+    expect(stand.sessionCalls.map(([name]) => name)).toContain('Fetch.enable');
+    expect((await rendered()).stand.sessionCalls).toEqual([]);
+  });
+
   test('listens to the console only for failOn', async () => {
     const listens = async (options: Rendered) => (await rendered(options)).stand.sessionCalls.length > 0;
     expect(await listens({ failOn: { consoleErrors: true } })).toBe(true);
@@ -19,7 +25,7 @@ describe('the set-up of a rendering', () => {
     expect(await listens({})).toBe(false);
   });
 
-  test('gives requests the time of the navigation, and scripts and style sheets half of it', async () => {
+  test('gives requests the time of the navigation', async () => {
     expect((await rendered({ timeout: 1234 })).stand.argumentsOf('setResponseTimeout')).toEqual([[1234]]);
   });
 

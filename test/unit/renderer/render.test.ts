@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { errors } from 'playwright';
@@ -42,6 +43,9 @@ describe('a rendering', () => {
     });
     expect(stand.releases).toEqual([{ timedOut: false, hasCompleted: true }]);
     expect([stand.page.eventNames(), stand.cdp.eventNames()]).toEqual([[], []]);
+    const { signal } = new AbortController();
+    await rendered({ request: { signal } });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('times its steps one after another', async () => {
@@ -148,6 +152,22 @@ describe('a rendering', () => {
       'picture',
     ]);
     expect((await rendered()).rendering).not.toHaveProperty('diagnostics');
+    const all = await rendered({
+      diagnostics: true,
+      click: ['a'],
+      waitFor: { selector: 'a', state: 'visible', timeout: 1, required: false },
+      extract: ['text'],
+      request: { secrets: { script: '1' } },
+      answers: {
+        untilFound: 'found',
+        pointToClick: { x: 1, y: 2 },
+        extractParts: {},
+        'Runtime.evaluate': {},
+        waitForReveals: 0,
+      },
+    });
+    const steps = all.rendering?.diagnostics?.diagnostics.steps.map(({ name }) => name);
+    expect(steps?.slice(2)).toEqual(['script', 'click', 'waitFor', 'settle', 'extract', 'picture']);
   });
 
   test('reports a state that the page reached only without a request that was dropped', async () => {
@@ -198,6 +218,9 @@ describe('the second look', () => {
     expect((await rendered()).stand.names).not.toContain('waitForScripts');
     const unscripted = await rendered({ answers: { [shotName]: shots(blank, drawn), waitForScripts: false } });
     expect(unscripted.rendering?.report.blank).toBe(true);
+    const slow = () => new Promise((resolve) => void setTimeout(() => resolve(true), 50));
+    const waited = await rendered({ answers: { [shotName]: shots(blank, drawn), waitForScripts: slow } });
+    expect(waited.rendering?.report.blank).toBe(false);
     const short = await rendered({
       answers: { [shotName]: shots(blank, drawn), waitForScripts: true },
       deadlineMs: 4900,
