@@ -68,12 +68,19 @@ describe('holdScrollEffects', () => {
   test('keeps only what changes neither the layout nor hides the element', async () => {
     const { rules } = await hold(
       '<i class="e" id="x" style="top:1500px"></i><i class="e" id="gone" style="top:1600px"></i><i class="e" id="seen" style="top:1700px"></i>',
-      `x.style.cssText = 'top:1500px;width:' + y + 'px;--y:' + y + ';opacity:0.5;visibility:visible;color:red;background-color:blue';
+      `x.style.cssText = 'top:1500px;width:' + y + 'px;--y:' + y + ';--z:hidden;opacity:0.5;visibility:visible;color:red;background-color:blue';
        gone.style.cssText = 'top:1600px;opacity:0;visibility:hidden;width:' + y + 'px';
        seen.style.cssText = 'top:1700px;opacity:' + y / 10000 + ';stroke-width:1px;filter:blur(1px);display:block'`,
     );
     expect(Object.keys(rules).toSorted()).toEqual(['seen', 'x']);
-    for (const part of ['--y: 1280', 'opacity: 0.5', 'visibility: visible', 'color: red', 'background-color: blue'])
+    for (const part of [
+      '--y: 1280',
+      '--z: hidden',
+      'opacity: 0.5',
+      'visibility: visible',
+      'color: red',
+      'background-color: blue',
+    ])
       expect(rules['x']).toContain(`${part} !important`);
     expect(rules['x']).not.toMatch(/width|top/);
     for (const part of ['opacity: 0.144', 'stroke-width: 1px', 'filter: blur(1px)'])

@@ -43,6 +43,7 @@ describe('describeSearch', () => {
     for (const [attributes, name] of [
       ['id="a-b_1" name="n"', 'iframe#a-b_1'],
       ['id="1a"', 'iframe[id="1a"]'],
+      ['id="a:b"', 'iframe[id="a:b"]'],
       ['id="A" src="about:blank"', 'iframe#A'],
       ['id="a b" name="a&quot;" src="about:blank?a=1&b=%20"', 'iframe[src="about:blank?a=1&b=%20"]'],
       ['id="" name="outer"', 'iframe[name="outer"]'],

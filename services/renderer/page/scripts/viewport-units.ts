@@ -26,7 +26,7 @@ export function pinViewport(): void {
   };
   const inPixels = (css: string) =>
     css.replaceAll(units, (all: string, count: string | undefined, unit: string | undefined) =>
-      count === undefined || unit === undefined ? all : `${(Number(count) * (sizes[unit.toLowerCase()] ?? 0)) / 100}px`,
+      unit === undefined ? all : `${(Number(count) * (sizes[unit.toLowerCase()] ?? 0)) / 100}px`,
     );
   const pin = (style: CSSStyleDeclaration) => {
     if (hasUnit.test(style.cssText)) style.cssText = inPixels(style.cssText);
