@@ -12,7 +12,7 @@ const namesOfWaits = 'integration/capture/wait-names';
  */
 export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'click.ts': ['unit/renderer/click', 'corpus/clicking', 'integration/capture/option-payloads'],
-  'client-code.ts': ['corpus/client-code'],
+  'client-code.ts': ['unit/renderer/client-code', 'corpus/client-code'],
   'credentials.ts': ['unit/renderer/credentials', 'corpus/credentials'],
   'deadline.ts': ['unit/renderer/deadline', 'integration/capture/survive', 'corpus/third-parties'],
   'engine.ts': ['integration/capture/survive', 'integration/capture/open', 'corpus/reused-pages'],
