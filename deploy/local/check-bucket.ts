@@ -1,12 +1,13 @@
-import type { BucketConfig } from '@webcapture/shared/runtime/config.ts';
+import { type BucketConfig, isS3 } from '@webcapture/shared/runtime/config.ts';
 import { BucketError, bucketReady } from '@webcapture/shared/files/bucket-ready.ts';
 import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { StartError } from './start-error.ts';
 
 /** Returns the location of the files for messages: `gs://bucket/captures/`, with the server if it is not Google's. */
-export function bucketAddress({ bucket, prefix, endpoint }: BucketConfig): string {
-  return `gs://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
+export function bucketAddress(config: BucketConfig): string {
+  const { bucket, prefix, endpoint } = config;
+  return `${isS3(config) ? 's3' : 'gs'}://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
 }
 
 /**

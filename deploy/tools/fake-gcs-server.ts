@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { goVersion } from './go-version.ts';
 import { findInCache } from './strategies/find-in-cache.ts';
 import { findInPath } from './strategies/find-in-path.ts';
 import { goInstall } from './strategies/go-install.ts';
@@ -22,12 +22,8 @@ export const fakeGcsServer: Tool = {
   byHand: () => `go install ${module}@v${builtVersion} && export PATH="$PATH:$(go env GOPATH)/bin"`,
 };
 
-/** Returns the version that Go writes into the binary, because the program has no option for it. */
 async function inspect(path: string): Promise<string> {
-  const binary = await readFile(path);
-  const at = binary.indexOf(`mod\t${module}\tv`);
-  const version = /v(\d+\.\d+\.\d+)/.exec(binary.toString('latin1', at, at + module.length + 32))?.[1];
-  if (at < 0 || version === undefined) throw new Error(`${path} does not tell its version`);
+  const version = await goVersion(path, module);
   if (compareVersions(version, minimum) < 0) throw new Error(`${path} is ${version}, older than ${minimum}`);
   return version;
 }

@@ -13,6 +13,7 @@ import { operatorCrds } from './operator-crds.ts';
 import { otelCollector } from './otel-collector.ts';
 import { prometheus } from './prometheus.ts';
 import type { Tool } from './tool.ts';
+import { versitygw } from './versitygw.ts';
 
 /**
  * Every tool that `npm start` or `npm test` may need. To add a tool, create a file in this folder and add a line below.
@@ -26,6 +27,7 @@ export const registry: readonly Tool[] = [
   fonts,
   go,
   fakeGcsServer,
+  versitygw,
   helm,
   controlPlane,
   controllerManager,

@@ -6,6 +6,7 @@ import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/sh
 import {
   addressVariables,
   commonVariables,
+  isS3,
   readAddresses,
   readCommonConfig,
   readStorage,
@@ -115,10 +116,14 @@ const variables = {
     meaning:
       'Origins, such as `https://app.example.com`, whose pages may call the API from a browser, with an API key. `*` allows every origin. See [calls from a browser](api.md#calls-from-a-browser).',
   }),
-  fileLinks: choiceVariable('WEBCAPTURE_GCS_LINKS', ['stream', 'signed'], {
+  gcsLinks: choiceVariable('WEBCAPTURE_GCS_LINKS', ['stream', 'signed'], {
     default: 'stream',
     meaning:
       '`stream`: the front sends the bytes of a file itself. `signed`: it redirects clients to a signed link of the bucket. See [storage](storage.md).',
+  }),
+  s3Links: choiceVariable('WEBCAPTURE_S3_LINKS', ['stream', 'signed'], {
+    default: 'stream',
+    meaning: 'As `WEBCAPTURE_GCS_LINKS`, for an S3 bucket.',
   }),
 };
 
@@ -200,13 +205,16 @@ export function drainMsOf({ drainDelayMs, queueTimeoutMs }: FrontConfig): number
 }
 
 function readSignedLinks(env: EnvReader, { bucket }: StorageConfig): boolean {
-  const asked = variables.fileLinks.read(env) === 'signed';
-  if (asked && bucket === undefined) env.problem('WEBCAPTURE_GCS_LINKS', 'needs WEBCAPTURE_GCS_BUCKET');
-  if (asked && bucket?.endpoint !== undefined) {
+  const [gcs, s3] = [variables.gcsLinks, variables.s3Links].map((variable) => variable.read(env) === 'signed');
+  const isOfS3 = bucket !== undefined && isS3(bucket);
+  if (gcs === true && (bucket === undefined || isOfS3))
+    env.problem('WEBCAPTURE_GCS_LINKS', 'needs WEBCAPTURE_GCS_BUCKET');
+  if (s3 === true && !isOfS3) env.problem('WEBCAPTURE_S3_LINKS', 'needs WEBCAPTURE_S3_BUCKET');
+  if (gcs === true && bucket?.endpoint !== undefined) {
     env.problem(
       'WEBCAPTURE_GCS_LINKS',
       'cannot be used with WEBCAPTURE_GCS_ENDPOINT: an emulator supports no signatures',
     );
   }
-  return asked;
+  return gcs === true || s3 === true;
 }

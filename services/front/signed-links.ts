@@ -72,9 +72,9 @@ export async function trySigning(
       const reason = cause instanceof Error ? cause.message : String(cause);
       if (!isPassing(cause)) {
         throw new Error(
-          `WEBCAPTURE_GCS_LINKS is signed, but links cannot be signed: ${reason}. Grant this service account ` +
+          `the links of files should be signed, but cannot be signed: ${reason}. In Google Cloud, grant this service account ` +
             'roles/iam.serviceAccountTokenCreator on itself, or give it a key file (docs/storage.md); or leave ' +
-            'WEBCAPTURE_GCS_LINKS at stream.',
+            'WEBCAPTURE_GCS_LINKS or WEBCAPTURE_S3_LINKS at stream.',
           { cause },
         );
       }

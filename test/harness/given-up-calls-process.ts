@@ -1,9 +1,9 @@
 // A process that makes two hundred calls to a bucket that does not respond, and prints their results and its memory.
 import process from 'node:process';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
 import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
-import { GcsClient } from '@webcapture/shared/files/gcs-client.ts';
+import { GcsBucket } from '@webcapture/shared/files/gcs-bucket.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { newFile } from './records.ts';
 import { until } from './until.ts';
@@ -15,16 +15,16 @@ const newStorage = await loadStorage();
 const open = () => newStorage({ apiEndpoint: endpoint });
 // The silence timeout does not cut calls within the time of the test: calls end only because they are cancelled.
 const options = { bucket, open, log, maxRequestBytes: Number(maxRequestBytes), silenceMs: 120_000 };
-const store = new GcsStore(new GcsClient(options));
+const store = new BucketStore(new GcsBucket(options));
 const together = 20;
 
-const stored = call === 'create' ? null : await store.create(newFile(size));
+const stored = call === 'read' ? await store.create(newFile(size)) : null;
 
 async function callOnce(): Promise<void> {
   const deadline = Date.now() + 150;
-  if (stored === null) await store.create(newFile(size, { deadline }));
-  else if (call === 'stat') await store.stat(stored.name, { deadline });
-  else for await (const _ of store.read(stored, undefined, { deadline }));
+  if (call === 'create') await store.create(newFile(size, { deadline }));
+  if (call === 'stat') await store.stat(newFile(1).name, { deadline });
+  if (stored !== null) for await (const _ of store.read(stored, undefined, { deadline }));
 }
 
 async function burst(): Promise<number[]> {

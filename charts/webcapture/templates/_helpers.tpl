@@ -313,6 +313,30 @@ Usage: as "webcapture.commonEnv"
   value: /var/run/secrets/webcapture/gcs/key.json
 {{- end }}
 {{- end }}
+{{- if eq $root.Values.storage.type "s3" }}
+{{- with $root.Values.storage.s3 }}
+- name: WEBCAPTURE_S3_BUCKET
+  value: {{ .bucket | quote }}
+- name: WEBCAPTURE_S3_REGION
+  value: {{ .region | quote }}
+{{- with .prefix }}
+- name: WEBCAPTURE_S3_PREFIX
+  value: {{ . | quote }}
+{{- end }}
+{{- with .endpoint }}
+- name: WEBCAPTURE_S3_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- $secret := .existingSecret }}
+{{- if eq $.service "renderer" }}{{- $secret = default .existingSecret (default dict .renderer).existingSecret }}{{- end }}
+{{- with $secret }}
+{{- range list "AWS_ACCESS_KEY_ID" "AWS_SECRET_ACCESS_KEY" }}
+- name: {{ . }}
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ . }} } }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{/* The Secret with the key file of a service's own account on the bucket, if any. Usage: dict "root" $ "service" "front" */}}

@@ -16,7 +16,7 @@ import { onAbort, untilAborted } from '../runtime/deadline.ts';
 /** Returns a function that creates clients of Google's library, which is imported here because only a bucket needs it. */
 export async function loadStorage(): Promise<(options?: StorageOptions) => Storage> {
   const { Storage } = await import('@google-cloud/storage');
-  // Its retries have no deadline either, so only GcsClient retries.
+  // Its retries have no deadline either, so only BucketClient retries.
   const retryOptions = { autoRetry: false, retryableErrorFn: () => false };
   return (options) => {
     const storage = new Storage({ ...options, retryOptions });

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { FileStore, FileUploader } from './file-store.ts';
-import { type GcsFailure, type GcsOperation, gcsOperations } from './gcs-error.ts';
+import { type ObjectFailure, type ObjectOperation, objectOperations } from './object-error.ts';
 import { UploadRejectedError, type UploadRejection, uploadRejections } from './upload.ts';
 
 /** Wraps a store to measure its calls. */
@@ -60,7 +60,7 @@ export interface StoreMetrics {
   /** Counts an upload of a renderer that was rejected. */
   rejected(reason: UploadRejection): void;
   /** Counts a retried bucket request. */
-  retried(operation: GcsOperation, failure: GcsFailure): void;
+  retried(operation: ObjectOperation, failure: ObjectFailure): void;
 }
 
 /** Creates the metrics of the file store for each service. All labels come from closed sets. */
@@ -81,7 +81,7 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
     labelNames: ['operation', 'failure'],
     registers,
   });
-  for (const operation of gcsOperations) retries.inc({ operation, failure: 'status' }, 0);
+  for (const operation of objectOperations) retries.inc({ operation, failure: 'status' }, 0);
   const rejections = new Counter({
     name: 'webcapture_store_rejected_uploads_total',
     help: 'Uploads of renderers that were rejected and did not become files, by reason: missing, wrong_type, wrong_size, foreign (not the object of the job) or expired (not the expiry time of the job).',

@@ -4,7 +4,7 @@ import type { ExpectedUpload, StoredFile } from './file-store.ts';
 import { UploadRejectedError, verifyExpiry } from './upload.ts';
 
 /** A file in a bucket. */
-export interface GcsFile extends StoredFile {
+export interface BucketFile extends StoredFile {
   /** Generation of the object. It changes when the object is replaced. */
   readonly generation: string;
   /** MD5 of the content in base64; null if the bucket does not provide it. */
@@ -59,11 +59,14 @@ export function describeObject(file: Described, now: number, upload?: string) {
   };
 }
 
+/** The metadata of an object, as its bucket stores it. */
+export type ObjectDescription = ReturnType<typeof describeObject>;
+
 /** The account of a file in its metadata, as a hash. */
 const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
 
 /** Returns the file of an object; null when it is not one of this service. */
-export function fileOfObject(prefix: string, object: ObjectResource): GcsFile | null {
+export function fileOfObject(prefix: string, object: ObjectResource): BucketFile | null {
   const { metadata = {}, md5Hash, contentType } = object;
   const { etag, width, height, 'expires-at': expiresAt } = metadata;
   if (etag === undefined || expiresAt === undefined) return null;

@@ -1,15 +1,18 @@
 import type { Registry } from 'prom-client';
 import type { NatsSession } from '../nats/connect.ts';
-import type { BucketConfig, StorageConfig } from '../runtime/config.ts';
+import { type BucketConfig, isS3, type StorageConfig } from '../runtime/config.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { loadStorage } from './bounded-storage.ts';
 import { bucketReady, type BucketUse } from './bucket-ready.ts';
+import type { BucketClientOptions } from './bucket-client.ts';
 import { EmbeddedStore } from './embedded-store.ts';
 import { EmbeddedUploader } from './embedded-uploader.ts';
 import type { FileStore, FileUploader, StoredFile } from './file-store.ts';
-import { GcsClient } from './gcs-client.ts';
-import { GcsStore } from './gcs-store.ts';
-import { GcsUploader } from './gcs-uploader.ts';
+import { GcsBucket } from './gcs-bucket.ts';
+import type { ObjectBucket } from './object-bucket.ts';
+import { loadS3, S3Bucket } from './s3-bucket.ts';
+import { BucketStore } from './bucket-store.ts';
+import { BucketUploader } from './bucket-uploader.ts';
 import { createStoreMetrics, measuredStore, measuredUploader, type StoreMetrics } from './measured-store.ts';
 
 /** Dependencies of a store. */
@@ -40,7 +43,7 @@ export async function openStore(
   const metrics = createStoreMetrics(registry);
   if (bucket === undefined) return { store: measuredStore(new EmbeddedStore(session), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  const files = new GcsStore(client, session.now);
+  const files = new BucketStore(client, session.now);
   return {
     store: measuredStore(files, metrics),
     signLink: (file, options) => files.signedUrl(file, options),
@@ -56,16 +59,16 @@ export async function openUploader(
   const metrics = createStoreMetrics(registry);
   if (bucket === undefined) return { ...measuredUploader(new EmbeddedUploader(session), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  const uploader = new GcsUploader(client, session.now);
+  const uploader = new BucketUploader(client, session.now);
   return { ...measuredUploader(uploader, metrics), ...openedBucket(client, 'create', log) };
 }
 
 /** The embedded store has no separate connections. */
 const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
 
-const openedBucket = (client: GcsClient, use: BucketUse, log: Logger): Opened => ({
+const openedBucket = (client: ObjectBucket, use: BucketUse, log: Logger): Opened => ({
   // Uses the clock of this process, because that of the server is not known yet.
-  ready: (options) => bucketReady(new GcsStore(client), use, { ...options, log }),
+  ready: (options) => bucketReady(new BucketStore(client), use, { ...options, log }),
   close: () => client.close(),
 });
 
@@ -74,26 +77,28 @@ interface OpenBucketDeps {
   readonly metrics?: StoreMetrics;
 }
 
-/** Creates the client of a bucket without sending a request. */
-async function openClient(
-  { bucket, prefix, endpoint, project }: BucketConfig,
-  { log, metrics }: OpenBucketDeps,
-): Promise<GcsClient> {
-  const newStorage = await loadStorage();
-  const options = {
-    ...(project === undefined ? {} : { projectId: project }),
-    ...(endpoint === undefined ? {} : { apiEndpoint: endpoint }),
-  };
-  return new GcsClient({
+/** Opens a bucket without sending a request. */
+async function openClient(config: BucketConfig, { log, metrics }: OpenBucketDeps): Promise<ObjectBucket> {
+  const { bucket, prefix, endpoint } = config;
+  const options: BucketClientOptions = {
     bucket,
     prefix,
-    open: () => newStorage(options),
     log,
     onRetry: (operation, failure) => metrics?.retried(operation, failure),
-  });
+  };
+  if (isS3(config)) {
+    const server = endpoint === undefined ? {} : { endpoint, forcePathStyle: true };
+    return new S3Bucket({ ...options, s3: await loadS3(), config: { region: config.region, ...server } });
+  }
+  const newStorage = await loadStorage();
+  const library = {
+    ...(config.project === undefined ? {} : { projectId: config.project }),
+    ...(endpoint === undefined ? {} : { apiEndpoint: endpoint }),
+  };
+  return new GcsBucket({ ...options, open: () => newStorage(library) });
 }
 
 /** Opens the configured bucket without sending a request. */
-export async function openBucket(config: BucketConfig, deps: OpenBucketDeps): Promise<GcsStore> {
-  return new GcsStore(await openClient(config, deps));
+export async function openBucket(config: BucketConfig, deps: OpenBucketDeps): Promise<BucketStore> {
+  return new BucketStore(await openClient(config, deps));
 }

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { AccountLimits } from '../accounts/limits.ts';
 import type { Entries } from '../nats/entries.ts';
-import type { StorageConfig } from '../runtime/config.ts';
+import { isS3, type StorageConfig } from '../runtime/config.ts';
 import { delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type InstalledRegion, isRegion, type Region } from '../runtime/regions.ts';
@@ -57,7 +57,9 @@ export const regionsText = (regions: readonly InstalledRegion[]): string =>
     .join(',');
 
 export const storageText = ({ bucket }: StorageConfig): string =>
-  bucket === undefined ? 'nats' : `${bucket.endpoint ?? 'gs:/'}/${bucket.bucket}/${bucket.prefix}`;
+  bucket === undefined
+    ? 'nats'
+    : `${bucket.endpoint ?? (isS3(bucket) ? 's3:/' : 'gs:/')}/${bucket.bucket}/${bucket.prefix}`;
 
 export const limitsText = (limits: AccountLimits): string => numbersText(limits);
 

@@ -264,21 +264,35 @@ export function readAddresses(env: EnvReader, port: number): Addresses {
   return { publicUrl, cdnUrl: addressVariables.cdnUrl.read(env, `${publicUrl}/files`) };
 }
 
-/** A bucket of Google Cloud Storage for files. */
-export interface BucketConfig {
+interface NamedBucket {
   readonly bucket: string;
   /** Prefix of the names of all files in the bucket: `captures/`, or empty. */
   readonly prefix: string;
-  /** Address of another server than Google's, without a slash at its end: an emulator, which needs no credentials. */
+  /** Address of another server with the same API, without a slash at its end. */
   readonly endpoint?: string;
+}
+
+/** A bucket of Google Cloud Storage for files. With an endpoint, it is called without credentials. */
+interface GcsConfig extends NamedBucket {
   /** Project for Google's library, if the credentials do not contain it. */
   readonly project?: string;
 }
+
+/** A bucket of S3 for files. With an endpoint, the bucket is a part of the path. */
+export interface S3Config extends NamedBucket {
+  readonly region: string;
+}
+
+export type BucketConfig = GcsConfig | S3Config;
+
+export const isS3 = (config: BucketConfig): config is S3Config => 'region' in config;
 
 export interface StorageConfig {
   /** If undefined, files are stored in NATS. */
   readonly bucket: BucketConfig | undefined;
 }
+
+const prefixMeaning = 'Prefix of the names of all objects, such as `captures/`.';
 
 export const storageVariables = {
   bucket: optionalVariable('WEBCAPTURE_GCS_BUCKET', {
@@ -286,10 +300,7 @@ export const storageVariables = {
     meaning:
       'Name of the Google Cloud Storage bucket that keeps the files, without `gs://`. See [storage](storage.md).',
   }),
-  prefix: textVariable('WEBCAPTURE_GCS_PREFIX', {
-    default: '',
-    meaning: 'Prefix of the names of all objects, such as `captures/`.',
-  }),
+  prefix: textVariable('WEBCAPTURE_GCS_PREFIX', { default: '', meaning: prefixMeaning }),
   project: optionalVariable('WEBCAPTURE_GCS_PROJECT', {
     defaultText: 'from the credentials',
     meaning: 'Google Cloud project, where the credentials do not name one.',
@@ -299,40 +310,62 @@ export const storageVariables = {
     defaultText: "Google's",
     meaning: 'Address of another server with the same JSON API, such as an emulator. It is called without credentials.',
   }),
+  s3Bucket: optionalVariable('WEBCAPTURE_S3_BUCKET', {
+    defaultText: 'none',
+    meaning:
+      'Name of the S3 bucket that keeps the files, without `s3://`, in place of `WEBCAPTURE_GCS_BUCKET`. See [storage](storage.md#a-bucket-of-s3).',
+  }),
+  s3Prefix: textVariable('WEBCAPTURE_S3_PREFIX', { default: '', meaning: prefixMeaning }),
+  s3Region: textVariable('WEBCAPTURE_S3_REGION', {
+    default: 'us-east-1',
+    meaning: 'Region of the S3 bucket. Many servers other than Amazon accept any.',
+  }),
+  s3Endpoint: urlVariable('WEBCAPTURE_S3_ENDPOINT', {
+    default: '',
+    defaultText: "Amazon's",
+    meaning: 'Address of another server with the S3 API. The bucket is then a part of the path, not of the host name.',
+  }),
 };
 
 /** Reads the location of files, which all services share: a bucket, or by default the embedded store. */
 export function readStorage(env: EnvReader): StorageConfig {
-  const bucket = storageVariables.bucket.read(env);
-  const prefix = storageVariables.prefix.read(env);
-  const endpoint = storageVariables.endpoint.read(env);
-  const project = storageVariables.project.read(env);
+  const { bucket, prefix, project, endpoint, s3Bucket, s3Prefix, s3Region, s3Endpoint } = storageVariables;
+  const gcs = readBucket(env, { bucket, prefix, endpoint });
+  const s3 = readBucket(env, { bucket: s3Bucket, prefix: s3Prefix, endpoint: s3Endpoint });
+  const [projectId, region] = [project.read(env), s3Region.read(env)];
+  if (gcs !== undefined && s3 !== undefined) {
+    env.problem(
+      'WEBCAPTURE_S3_BUCKET',
+      'must not be set together with WEBCAPTURE_GCS_BUCKET: files are kept in one bucket',
+    );
+  }
+  if (gcs === undefined && projectId !== undefined) env.problem(project.name, `needs ${bucket.name}`);
+  if (gcs !== undefined) return { bucket: { ...gcs, ...(projectId === undefined ? {} : { project: projectId }) } };
+  return { bucket: s3 === undefined ? undefined : { ...s3, region } };
+}
+
+/** Reads the variables that buckets of both kinds have. */
+function readBucket(
+  env: EnvReader,
+  variables: Pick<typeof storageVariables, 'bucket' | 'prefix' | 'endpoint'>,
+): NamedBucket | undefined {
+  const bucket = variables.bucket.read(env);
+  const prefix = variables.prefix.read(env);
+  const endpoint = variables.endpoint.read(env);
+  const { name } = variables.bucket;
   if (bucket === undefined) {
-    const others = {
-      WEBCAPTURE_GCS_PREFIX: prefix,
-      WEBCAPTURE_GCS_ENDPOINT: endpoint,
-      WEBCAPTURE_GCS_PROJECT: project,
-    };
-    for (const [name, value] of Object.entries(others)) {
-      if (value) env.problem(name, 'needs WEBCAPTURE_GCS_BUCKET: without a bucket, files are kept in NATS');
-    }
-    return { bucket: undefined };
+    if (prefix !== '') env.problem(variables.prefix.name, `needs ${name}`);
+    if (endpoint !== '') env.problem(variables.endpoint.name, `needs ${name}`);
+    return undefined;
   }
   if (!/^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/.test(bucket)) {
-    env.problem('WEBCAPTURE_GCS_BUCKET', `must be the name of a bucket, without gs:// or a path, not "${bucket}"`);
+    env.problem(name, `must be the name of a bucket, without gs://, s3:// or a path, not "${bucket}"`);
   }
   if (prefix !== '' && !/^(?:[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}\/){1,8}$/.test(prefix)) {
     env.problem(
-      'WEBCAPTURE_GCS_PREFIX',
+      variables.prefix.name,
       `must be like captures/ or a/b/ (letters, digits, "-", "_", "."; a slash at its end, none at its start), not "${prefix}"`,
     );
   }
-  return {
-    bucket: {
-      bucket,
-      prefix,
-      ...(endpoint === '' ? {} : { endpoint }),
-      ...(project === undefined ? {} : { project }),
-    },
-  };
+  return { bucket, prefix, ...(endpoint === '' ? {} : { endpoint }) };
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
-import type { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
-import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import type { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
+import { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
 import { openBucket, type SignLink } from '@webcapture/shared/files/open-store.ts';
 import { trySigning } from '../../../services/front/signed-links.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
@@ -17,7 +17,7 @@ import { newFile } from '../../harness/records.ts';
 import { type TestFront, startTestFront } from './test-front.ts';
 
 let bucket: TestBucket;
-let store: GcsStore;
+let store: BucketStore;
 let front: TestFront;
 let signLink: SignLink;
 /** Offset of the front's clock in milliseconds. */
@@ -137,7 +137,7 @@ test('a file that is replaced between stat and read is sent in its new version',
   const stat = vi.spyOn(store, 'stat').mockImplementationOnce(async (name) => {
     const seen = await store.stat(name);
     await replaceFile(
-      { store, uploader: new GcsUploader(store.client) },
+      { store, uploader: new BucketUploader(store.bucket) },
       newFile(0, { name, bytes: next, expiresAt: file.expiresAt }),
     );
     return seen;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
 import { BucketError, bucketReady, type BucketUse } from '@webcapture/shared/files/bucket-ready.ts';
-import { GcsClient, type GcsClientOptions } from '@webcapture/shared/files/gcs-client.ts';
-import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import { GcsBucket, type GcsOptions } from '@webcapture/shared/files/gcs-bucket.ts';
+import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
 import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
@@ -15,20 +15,20 @@ const newStorage = await loadStorage();
 /** Whether the request is about the probe file, not about a missing name. */
 const isOfFile = ({ url }: SeenRequest) => url.pathname.includes('/captures%2F');
 
-const storeOn = (endpoint: string, changes: Partial<GcsClientOptions> = {}) => {
+const storeOn = (endpoint: string, changes: Partial<GcsOptions> = {}) => {
   const open = () => newStorage({ apiEndpoint: endpoint });
   const options = { bucket: on().bucket.bucket, prefix: 'captures/', open, log: silentLog, backoffMs: 20, ...changes };
-  return new GcsStore(new GcsClient(options));
+  return new BucketStore(new GcsBucket(options));
 };
 
-async function ready(use: BucketUse, store = storeOn(on().proxy.url)): Promise<GcsStore> {
+async function ready(use: BucketUse, store = storeOn(on().proxy.url)): Promise<BucketStore> {
   const onWait = () => undefined;
   await bucketReady(store, use, { signal: AbortSignal.timeout(20_000), log: silentLog, onWait });
   return store;
 }
 
 /** Returns the message for the operator if the bucket is not ready. */
-async function complaint(use: BucketUse, store?: GcsStore): Promise<string> {
+async function complaint(use: BucketUse, store?: BucketStore): Promise<string> {
   const error = await ready(use, store).then(
     () => undefined,
     (thrown: unknown) => thrown,

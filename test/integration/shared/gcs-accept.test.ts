@@ -2,8 +2,8 @@ import { createHash, randomUUIDv7 } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { Upload } from '@webcapture/shared/files/file-store.ts';
-import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
-import type { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
+import type { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
 import { bucketReady } from '@webcapture/shared/files/bucket-ready.ts';
 import { describeObject } from '@webcapture/shared/files/object-description.ts';
 import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
@@ -268,7 +268,7 @@ describe('with the role storage.objectCreator', () => {
     // `direct` has the credentials of a trusted service.
     const { file: placed } = await direct.accept(upload, expectedOf(file));
     expect((await bytesOf(direct, placed)).equals(file.bytes)).toBe(true);
-    const own = new GcsStore(on().uploader.client);
+    const own = new BucketStore(on().uploader.bucket);
     const refresh = asRefresh(another(old));
     const refreshed = await on().uploader.upload(refresh).stored;
     for (const call of [
@@ -287,8 +287,8 @@ describe('with the role storage.objectCreator', () => {
   test('a renderer is ready, leaves no object, and gets an error if the right is missing', async () => {
     const before = await on().bucket.objects();
     refuseTheRest();
-    const ready = (uploader: GcsUploader) =>
-      bucketReady(new GcsStore(uploader.client), 'create', {
+    const ready = (uploader: BucketUploader) =>
+      bucketReady(new BucketStore(uploader.bucket), 'create', {
         signal: AbortSignal.timeout(20_000),
         log: silentLog,
         onWait: () => undefined,

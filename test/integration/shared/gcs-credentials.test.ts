@@ -6,9 +6,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, inject, test, vi } from 'vitest';
-import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
 import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
-import { GcsClient } from '@webcapture/shared/files/gcs-client.ts';
+import { GcsBucket } from '@webcapture/shared/files/gcs-bucket.ts';
 import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
@@ -140,8 +140,8 @@ test('a link is signed without a request, opens only its file, and expires with 
   await writeFile(path, JSON.stringify(key));
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', path);
   const file = await on().store.create(newFile(10, { expiresAt: Date.now() + 3_600_000 }));
-  const client = new GcsClient({ bucket: 'b', prefix: 'captures/', open: () => newStorage(), log: silentLog });
-  const store = new GcsStore(client);
+  const bucket = new GcsBucket({ bucket: 'b', prefix: 'captures/', open: () => newStorage(), log: silentLog });
+  const store = new BucketStore(bucket);
 
   const link = new URL(await store.signedUrl(file, { expiresAt: Date.now() + 600_000 }));
   expect(link.origin + link.pathname).toBe(`https://storage.googleapis.com/b/captures/${file.name}`);

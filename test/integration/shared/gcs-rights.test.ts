@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import type { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { newFile } from '../../harness/records.ts';
 import { bytesOf } from './support/stored-files.ts';
@@ -22,7 +22,7 @@ describe('without the right to list', () => {
     body: JSON.stringify({ permissions }),
   });
   const rights = ['storage.objects.get', 'storage.objects.delete'];
-  let own: GcsStore;
+  let own: BucketStore;
   beforeEach(() => (own = on().storeWith()));
   afterEach(() => own.close());
 

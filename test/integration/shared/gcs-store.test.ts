@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
-import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import type { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
+import { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
 import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { silentLog } from '../../harness/nats-session.ts';
@@ -9,7 +9,7 @@ import { newFile } from '../../harness/records.ts';
 import { storeSuite } from './support/store-suite.ts';
 
 let bucket: TestBucket;
-let store: GcsStore;
+let store: BucketStore;
 beforeAll(async () => {
   bucket = await startTestBucket();
   store = await openBucket(
@@ -22,11 +22,11 @@ afterAll(async () => {
   await bucket[Symbol.asyncDispose]();
 });
 
-storeSuite(() => ({ store, uploader: new GcsUploader(store.client) }));
+storeSuite(() => ({ store, uploader: new BucketUploader(store.bucket) }));
 
 test('an upload that is never accepted has the time after which the lifecycle rule removes it', async () => {
   const file = newFile(10);
-  await new GcsUploader(store.client).upload(file).stored;
+  await new BucketUploader(store.bucket).upload(file).stored;
   const found = (await bucket.objects()).find(({ name }) => name === `captures/${file.object}`);
   expect(Date.parse(found?.customTime ?? '')).toBe(file.expiresAt);
 });

@@ -1,6 +1,6 @@
 // @module-tag long
 import { describe, expect, test } from 'vitest';
-import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
@@ -37,8 +37,8 @@ describe('an upload after', () => {
   test.each(passing)('%s replaces the file once', async (_, fault) => {
     const { next } = await pair(on().store, 1000, 300_000);
     on().proxy.next(uploads, fault);
-    const { client } = fault.kind === 'hang' ? on().impatient : on().store;
-    const replaced = await replaceFile({ store: on().store, uploader: new GcsUploader(client) }, next);
+    const { bucket } = fault.kind === 'hang' ? on().impatient : on().store;
+    const replaced = await replaceFile({ store: on().store, uploader: new BucketUploader(bucket) }, next);
     expect(replaced).toMatchObject({ size: next.bytes.length, height: 5 });
     expect(await on().isStored(next)).toBe(true);
     expect(await on().store.stat(next.name)).toEqual(replaced);

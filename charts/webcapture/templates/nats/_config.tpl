@@ -19,7 +19,7 @@ what the controller would give them, and less on a small volume.
 
 {{/* The defaults of the limits on a volume. No stream has less than 1 MiB. Usage: dict "root" $ "volume" (bytes) */}}
 {{- define "webcapture.natsShares" -}}
-{{- $isBucket := eq .root.Values.storage.type "gcs" -}}
+{{- $isBucket := ne .root.Values.storage.type "nats" -}}
 {{- $db := div (mul .volume (ternary 50 20 $isBucket)) 100 -}}
 {{- with (default dict .root.Values.nats.resources.limits).memory -}}
 {{- $db = min $db (mul 2 (include "webcapture.bytes" . | int64)) -}}

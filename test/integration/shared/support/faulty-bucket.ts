@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
-import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
+import { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
 import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
-import { GcsClient, type GcsClientOptions } from '@webcapture/shared/files/gcs-client.ts';
-import { GcsError } from '@webcapture/shared/files/gcs-error.ts';
+import { GcsBucket, type GcsOptions } from '@webcapture/shared/files/gcs-bucket.ts';
+import { ObjectError } from '@webcapture/shared/files/object-error.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../../harness/bucket.ts';
 import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../../../harness/fault-proxy.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
@@ -23,13 +23,13 @@ export interface FaultyBucket {
   readonly bucket: TestBucket;
   /** The proxy through which the stores reach the bucket. */
   readonly proxy: FaultProxy;
-  readonly store: GcsStore;
-  readonly uploader: GcsUploader;
+  readonly store: BucketStore;
+  readonly uploader: BucketUploader;
   /** A store with a silence timeout of 250 ms. */
-  readonly impatient: GcsStore;
+  readonly impatient: BucketStore;
   /** The retries, as `<operation> <failure>`. */
   readonly retries: string[];
-  storeWith(changes?: Partial<GcsClientOptions> & { readonly endpoint?: string }): GcsStore;
+  storeWith(changes?: Partial<GcsOptions> & { readonly endpoint?: string }): BucketStore;
   /** Whether the bucket has the file with these bytes. */
   isStored(file: { readonly name: string; readonly bytes: Buffer }): Promise<boolean>;
   /** How many matching requests the proxy has seen. */
@@ -45,8 +45,8 @@ export function useFaultyBucket(): () => FaultyBucket {
     const retries: string[] = [];
     const newStorage = await loadStorage();
     const storeWith: FaultyBucket['storeWith'] = ({ endpoint = proxy.url, ...changes } = {}) =>
-      new GcsStore(
-        new GcsClient({
+      new BucketStore(
+        new GcsBucket({
           bucket: bucket.bucket,
           open: () => newStorage({ apiEndpoint: endpoint }),
           log: silentLog,
@@ -63,7 +63,7 @@ export function useFaultyBucket(): () => FaultyBucket {
       const found = await store.stat(name);
       return found !== null && (await bytesOf(store, found)).equals(bytes);
     };
-    const uploader = new GcsUploader(store.client);
+    const uploader = new BucketUploader(store.bucket);
     current = {
       bucket,
       proxy,
@@ -91,14 +91,14 @@ export function useFaultyBucket(): () => FaultyBucket {
 }
 
 /** Returns the logged cause of a failed call. */
-export async function causeOf(call: Promise<unknown>): Promise<GcsError> {
+export async function causeOf(call: Promise<unknown>): Promise<ObjectError> {
   const error = await call.then(
     () => undefined,
     (thrown: unknown) => thrown as Error,
   );
   expect(error).toMatchObject({ code: 'STORAGE_FAILED' });
-  expect(error?.cause).toBeInstanceOf(GcsError);
-  return error?.cause as GcsError;
+  expect(error?.cause).toBeInstanceOf(ObjectError);
+  return error?.cause as ObjectError;
 }
 
 /** Google's library with the next of these tokens each time that it is opened; a promise is awaited. */

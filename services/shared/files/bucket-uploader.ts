@@ -2,9 +2,8 @@ import { localDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
 import { withSuffix } from './file-name.ts';
 import { type FileUploader, type NewFile, StoreUnavailableError, type Upload } from './file-store.ts';
-import { createObject } from './gcs-calls.ts';
-import type { GcsClient } from './gcs-client.ts';
-import { GcsError } from './gcs-error.ts';
+import type { ObjectBucket } from './object-bucket.ts';
+import { ObjectError } from './object-error.ts';
 import { hashesOf, uploadOf } from './upload.ts';
 
 const writeTimeoutMs = 30_000;
@@ -12,14 +11,14 @@ const writeTimeoutMs = 30_000;
 /** Maximum number of names. An object with a random suffix exists only if the answer to its upload was lost. */
 const maxNames = 5;
 
-/** Uploads to a bucket with only the permission to create objects (`roles/storage.objectCreator`). */
-export class GcsUploader implements FileUploader {
-  readonly client: GcsClient;
+/** Uploads to a bucket with only the permission to create objects. */
+export class BucketUploader implements FileUploader {
+  readonly bucket: ObjectBucket;
   readonly #now: () => number;
 
   /** @param now Unix milliseconds */
-  constructor(client: GcsClient, now: () => number = Date.now) {
-    this.client = client;
+  constructor(bucket: ObjectBucket, now: () => number = Date.now) {
+    this.bucket = bucket;
     this.#now = now;
   }
 
@@ -36,15 +35,15 @@ export class GcsUploader implements FileUploader {
       const hashes = hashesOf(file.bytes);
       let { object } = file;
       for (let count = 1; count <= maxNames; count++) {
-        const created = await createObject(this.client, { file, object, hashes, now: this.#now() }, limits);
-        if (created !== null) return uploadOf(file, `${created.generation}/${object}`, hashes.etag);
+        const generation = await this.bucket.create({ file, object, hashes, now: this.#now() }, limits);
+        if (generation !== null) return uploadOf(file, `${generation}/${object}`, hashes.etag);
         // The object exists, possibly because of an attempt of this call whose answer was lost.
         object = withSuffix(file.object);
       }
       throw new Error('all names for the object are taken');
     } catch (error) {
       // Other errors need the operator: a missing permission or bucket.
-      if (error instanceof GcsError && error.transient) throw new StoreUnavailableError(undefined, { cause: error });
+      if (error instanceof ObjectError && error.transient) throw new StoreUnavailableError(undefined, { cause: error });
       throw toServiceError(error, 'STORAGE_FAILED');
     }
   }

@@ -11,14 +11,13 @@ import {
   type StoredFile,
   type Upload,
 } from './file-store.ts';
-import type { GcsClient, GcsLimits } from './gcs-client.ts';
-import { copyObject, createObject, deleteObject, getObject, readHead } from './gcs-calls.ts';
-import { readObject } from './gcs-read.ts';
+import type { ObjectBucket, ObjectLimits } from './object-bucket.ts';
+import { readObject } from './bucket-read.ts';
 import {
   type Described,
   describeObject,
   fileOfObject,
-  type GcsFile,
+  type BucketFile,
   type ObjectResource,
   verifyObject,
 } from './object-description.ts';
@@ -32,31 +31,30 @@ const readTimeoutMs = 15_000;
 /** Maximum lifetime of V4 links: seven days. */
 const maxLinkMs = 7 * 86_400_000;
 
-/** Stores files as objects of a bucket in Google Cloud Storage, under a prefix. */
-export class GcsStore implements FileStore {
-  readonly client: GcsClient;
+/** Stores files as objects of a bucket, under a prefix. */
+export class BucketStore implements FileStore {
+  readonly bucket: ObjectBucket;
   readonly #now: () => number;
   /** False, because the bucket provides the hashes of its objects. */
   readonly readsUploads = false;
 
   /** @param now Unix milliseconds */
-  constructor(client: GcsClient, now: () => number = Date.now) {
-    this.client = client;
+  constructor(bucket: ObjectBucket, now: () => number = Date.now) {
+    this.bucket = bucket;
     this.#now = now;
   }
 
-  create(file: NewFile, { signal }: Pick<GcsLimits, 'signal'> = {}): Promise<StoredFile> {
+  create(file: NewFile, { signal }: Pick<ObjectLimits, 'signal'> = {}): Promise<StoredFile> {
     return orStorageFailed(async () => {
       const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
       const { object: name } = file;
       const hashes = hashesOf(file.bytes);
       const write = async () => {
-        const created = await createObject(this.client, { file, object: name, hashes, now: this.#now() }, limits);
-        if (created !== null) return this.#described(created);
-        // The object exists: from an attempt with a lost answer, or from another process. Or it was removed meanwhile,
-        // or is expired but not removed yet.
+        const created = await this.bucket.create({ file, object: name, hashes, now: this.#now() }, limits);
+        // If it was not created, the object exists: from an attempt with a lost answer, or from another process. Or it was
+        // removed meanwhile, or is expired but not removed yet.
         const object = await this.#get(name, limits);
-        const existing = this.#fileOf(object);
+        const existing = created === null ? this.#fileOf(object) : this.#described(object);
         if (object !== null && existing === null) await this.#deleteSource({ ...object, object: name }, limits);
         return existing;
       };
@@ -96,14 +94,14 @@ export class GcsStore implements FileStore {
 
   async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
     try {
-      yield* readObject(this.client, file as GcsFile, { range, ...limits });
+      yield* readObject(this.bucket, file as BucketFile, { range, ...limits });
     } catch (error) {
       throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 
   remove(name: string, limits: CallLimits = {}): Promise<void> {
-    return orStorageFailed(() => deleteObject(this.client, { name }, this.#limitsOf(limits, writeTimeoutMs)));
+    return orStorageFailed(() => this.bucket.remove({ name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
 
   /**
@@ -113,16 +111,16 @@ export class GcsStore implements FileStore {
    */
   signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
     return orStorageFailed(() => {
-      if (this.client.isAnonymous) throw new Error('an endpoint without credentials cannot sign');
+      if (this.bucket.isAnonymous) throw new Error('an endpoint without credentials cannot sign');
       const until = Math.min(expiresAt, file.expiresAt, Date.now() + maxLinkMs);
-      const link = this.client.signLink(file.name, until);
+      const link = this.bucket.signLink(file.name, until);
       return withDeadline(link, readTimeoutMs, 'signing a link');
     });
   }
 
   /** Closes idle connections. */
   close(): void {
-    this.client.close();
+    this.bucket.close();
   }
 
   /** Verifies an upload and puts it in place. Returns null if another file has been placed meanwhile. */
@@ -130,7 +128,7 @@ export class GcsStore implements FileStore {
     upload: Upload,
     source: UploadSource,
     expected: ExpectedUpload,
-    limits: GcsLimits,
+    limits: ObjectLimits,
   ): Promise<AcceptedFile | null> {
     const { name, isRefresh, expiresAt, cacheSeconds } = expected;
     const isInPlace = source.object === name;
@@ -156,7 +154,7 @@ export class GcsStore implements FileStore {
     if (!isRefresh && placed !== null && present !== null && (await this.#isSound(placed, present, expected, limits))) {
       return { file: present };
     }
-    const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
+    const replaced = await this.#copy(source, kept, placed?.generation ?? null, upload, limits);
     if (replaced === null) return null;
     // If this fails, `discard` removes the source.
     await this.#deleteSource(source, limits).catch(() => undefined);
@@ -167,17 +165,22 @@ export class GcsStore implements FileStore {
   async #copy(
     { object, generation }: UploadSource,
     file: Described,
-    expected: string,
+    expected: string | null,
     upload: Upload,
-    limits: GcsLimits,
-  ): Promise<GcsFile | null> {
+    limits: ObjectLimits,
+  ): Promise<BucketFile | null> {
     const description = describeObject(file, this.#now(), upload.object);
     const copy = { source: object, sourceGeneration: generation, destination: file.name, expected, description };
-    return this.#described(await copyObject(this.client, copy, limits));
+    return this.#described(await this.bucket.copy(copy, limits));
   }
 
   /** Whether an object that another delivery created in place matches the request. */
-  async #isSound(object: ObjectResource, file: GcsFile, expected: ExpectedUpload, limits: GcsLimits): Promise<boolean> {
+  async #isSound(
+    object: ObjectResource,
+    file: BucketFile,
+    expected: ExpectedUpload,
+    limits: ObjectLimits,
+  ): Promise<boolean> {
     try {
       if (file.upload === null) verifyObject(object, file, expected);
       const signature = await this.#signatureOf({ object: file.name, generation: file.generation }, limits);
@@ -191,33 +194,33 @@ export class GcsStore implements FileStore {
   }
 
   /** Returns the first bytes of an object, or null if it does not exist. */
-  #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
-    return readHead(this.client, { name: object, generation }, signatureBytes, limits);
+  #signatureOf({ object, generation }: UploadSource, limits: ObjectLimits): Promise<Buffer | null> {
+    return this.bucket.readHead({ name: object, generation }, signatureBytes, limits);
   }
 
-  #deleteSource({ object, generation }: UploadSource, limits: GcsLimits): Promise<void> {
-    return deleteObject(this.client, { name: object, generation }, limits);
+  #deleteSource({ object, generation }: UploadSource, limits: ObjectLimits): Promise<void> {
+    return this.bucket.remove({ name: object, generation }, limits);
   }
 
   /** Returns the file of an object; null when it is missing or not one of this service. */
-  #described(object: ObjectResource | null): GcsFile | null {
-    return object === null ? null : fileOfObject(this.client.prefix, object);
+  #described(object: ObjectResource | null): BucketFile | null {
+    return object === null ? null : fileOfObject(this.bucket.prefix, object);
   }
 
   /** Returns the file of an object; null if it is missing or has expired. */
-  #fileOf(object: ObjectResource | null): GcsFile | null {
+  #fileOf(object: ObjectResource | null): BucketFile | null {
     const file = this.#described(object);
     return file === null || file.expiresAt <= this.#now() ? null : file;
   }
 
   /** Converts the limits of a call for the client, which uses the clock of this process. */
-  #limitsOf({ deadline, signal }: CallLimits, timeoutMs: number): GcsLimits {
+  #limitsOf({ deadline, signal }: CallLimits, timeoutMs: number): ObjectLimits {
     const now = this.#now();
     return { deadline: localDeadline(deadline ?? now + timeoutMs, now), ...(signal === undefined ? {} : { signal }) };
   }
 
-  #get(name: string, limits: GcsLimits): Promise<ObjectResource | null> {
-    return getObject(this.client, name, limits);
+  #get(name: string, limits: ObjectLimits): Promise<ObjectResource | null> {
+    return this.bucket.get(name, limits);
   }
 }
 
@@ -229,7 +232,7 @@ interface UploadSource {
 
 /** Parses the location of an upload; null if it is not a name of this service. */
 function sourceOf({ object: text }: Upload): UploadSource | null {
-  const [, generation, object] = /^(\d{1,20})\/([^/]+)$/.exec(text) ?? [];
+  const [, generation, object] = /^([0-9a-f-]{1,64})\/([^/]+)$/.exec(text) ?? [];
   if (generation === undefined || object === undefined || !isStoredName(withoutSuffix(object))) return null;
   return { generation, object };
 }
