@@ -101,6 +101,7 @@ function slowTools(paths: readonly string[]): readonly string[] {
     ...(needs('test/kube/') ? ['control-plane', 'kube-controller-manager', 'operator-crds'] : []),
     ...(needs('test/integration/front/link-examples') ? ['php'] : []),
     ...(needs('test/e2e/tracing') ? ['otelcol'] : []),
+    ...(needs('test/integration/shared/s3-store') || needs('test/e2e/s3') ? ['versitygw'] : []),
   ];
 }
 

@@ -1,8 +1,7 @@
 // @module-tag long
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { bucketSetUpMs } from '../harness/bucket.ts';
 import { startFleet, type Fleet } from '../harness/fleet.ts';
-import { startTestS3, type TestS3 } from '../harness/s3-bucket.ts';
+import { s3SetUpMs, startTestS3, type TestS3 } from '../harness/s3-bucket.ts';
 
 let s3: TestS3;
 let fleet: Fleet;
@@ -17,7 +16,7 @@ beforeAll(async () => {
   };
   const ground = { tools: inject('tools'), tempFolder: inject('tempFolder') };
   fleet = await startFleet(ground, { store: 'embedded', env });
-}, bucketSetUpMs);
+}, s3SetUpMs);
 afterAll(async () => {
   await fleet?.stop();
   await s3?.[Symbol.asyncDispose]();

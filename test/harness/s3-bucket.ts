@@ -8,6 +8,9 @@ import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
+/** Includes the build of versitygw, which takes minutes. */
+export const s3SetUpMs = 1_500_000;
+
 /** An S3 server with one bucket. */
 export interface TestS3 extends AsyncDisposable {
   /** In the format of WEBCAPTURE_S3_ENDPOINT. */
@@ -20,7 +23,7 @@ export interface TestS3 extends AsyncDisposable {
   readonly client: InstanceType<S3Library['S3']>;
 }
 
-/** Starts versitygw on loopback, in front of a new folder; it ends with this process. Give the hook that calls it `bucketSetUpMs`. */
+/** Starts versitygw on loopback, in front of a new folder; it ends with this process. Give the hook that calls it `s3SetUpMs`. */
 export async function startTestS3(bucket = 'captures-of-tests'): Promise<TestS3> {
   const { path } = await ensureTool('versitygw', { log: (line) => process.stdout.write(`${line}\n`) });
   const port = await freePort();

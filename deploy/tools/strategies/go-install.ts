@@ -10,7 +10,7 @@ export interface GoModule {
 }
 
 /** Timeout of downloading and compiling on a slow machine. */
-const buildTimeoutMs = 10 * 60_000;
+const buildTimeoutMs = 20 * 60_000;
 
 /** Builds a pinned version into the cache. Go checks the sources against its checksum database. */
 export function goInstall(module: GoModule): Strategy {
@@ -19,7 +19,7 @@ export function goInstall(module: GoModule): Strategy {
     title: `go install ${target}`,
     candidates: async (tool, context) => {
       const go = await context.need('go');
-      context.log(`building version ${module.version} with Go ${go.version}; this takes about a minute`);
+      context.log(`building version ${module.version} with Go ${go.version}; this takes minutes`);
       const path = await storeInCache(context, tool.name, module.version, async (folder) => {
         await runCommand(go.path, ['install', '-trimpath', target], {
           env: { ...context.env, GOBIN: folder, CGO_ENABLED: '0', GOOS: undefined, GOARCH: undefined },

@@ -1,15 +1,15 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadS3, S3Bucket } from '@webcapture/shared/files/s3-bucket.ts';
 import type { BucketClientOptions } from '@webcapture/shared/files/bucket-client.ts';
 import { BucketError, bucketReady } from '@webcapture/shared/files/bucket-ready.ts';
 import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
 import { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
-import { bucketSetUpMs } from '../../harness/bucket.ts';
 import { startFaultProxy, type Fault, type FaultProxy, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
-import { startTestS3, type TestS3 } from '../../harness/s3-bucket.ts';
+import { s3SetUpMs, startTestS3, type TestS3 } from '../../harness/s3-bucket.ts';
 import { bytesOf, pair } from './support/stored-files.ts';
 import { causeOf } from './support/faulty-bucket.ts';
 import { storeSuite } from './support/store-suite.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   server = await startTestS3();
   proxy = await startFaultProxy(server.endpoint);
   store = storeOn(server.endpoint);
-}, bucketSetUpMs);
+}, s3SetUpMs);
 afterAll(async () => {
   store.bucket.close();
   await proxy[Symbol.asyncDispose]();
