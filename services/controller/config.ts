@@ -36,7 +36,7 @@ export interface ControllerConfig extends CommonConfig {
   /** The subset of `regions` whose renderers run in other clusters. */
   readonly otherRegions: readonly Region[];
   readonly streams: StreamSettings;
-  /** Interval of the test captures in each region; 0 disables them. */
+  /** Interval of the canary captures in each region; 0 disables them. */
   readonly canaryIntervalMs: number;
   /**
    * Maximum number of slots by region for which background captures count in the region's load; a missing region has no
@@ -124,7 +124,7 @@ const variables = {
     min: 0,
     max: 86_400,
     unit: 'seconds',
-    meaning: 'Time between test captures in each region; 0 for none.',
+    meaning: 'Time between canary captures in each region; 0 for none.',
   }),
 };
 

@@ -148,7 +148,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       retention: 'workqueue',
       discard: 'new',
       max_msg_size: maxResultBytes,
-      // For results of test captures, which no front settles while all are down.
+      // For results of canary captures, which no front settles while all are down.
       allow_msg_ttl: true,
       // A renderer that received no answer publishes its result again.
       duplicate_window: nanos(2 * 60_000),

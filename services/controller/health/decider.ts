@@ -184,7 +184,7 @@ export function decideRegion(facts: RegionFacts): Verdict | null {
   const renderers = judgeClusters(facts) ?? withSilence(judgeRenderers(facts), facts.unreportedForMs);
   // The state of renderers with fresh heartbeats is certain. Only missing renderers are uncertain.
   if (!facts.fleetKnown && renderers.status !== 'operational') return null;
-  // A test capture says nothing about renderers that have stopped since.
+  // A canary capture says nothing about renderers that have stopped since.
   const canary = renderers.status === 'major_outage' ? null : facts.canary;
   const verdicts = [
     renderers,
@@ -242,17 +242,17 @@ function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: PriorityDep
 const failuresOfOutage = 2;
 
 /**
- * Judges a region by its test captures. Two failures in a row are an outage; one may be chance. A test capture that
+ * Judges a region by its canary captures. Two failures in a row are an outage; one may be chance. A canary capture that
  * found no free slot is not a failure of the renderers: the region is only slow.
  */
 function judgeCanary(canary: CanaryFacts | null): Verdict | null {
   if (canary === null) return null;
   if (canary.failures >= failuresOfOutage) {
     const reason = canary.reason === undefined ? '' : ` (${canary.reason.replace(/\.$/, '')})`;
-    return { status: 'partial_outage', message: `the last ${canary.failures} test captures failed${reason}` };
+    return { status: 'partial_outage', message: `the last ${canary.failures} canary captures failed${reason}` };
   }
   if (canary.last !== 'no_free_slot') return null;
-  return { status: 'degraded_performance', message: 'a test capture found no free slot in time' };
+  return { status: 'degraded_performance', message: 'a canary capture found no free slot in time' };
 }
 
 /**

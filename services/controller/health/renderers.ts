@@ -89,7 +89,7 @@ interface Count {
 
 /**
  * Judges a region's renderers by cluster reports and heartbeats; null where no cluster reports the region. A renderer
- * is healthy if its pod is Ready, its heartbeat fresh and its browser running. An unreachable cluster is no outage:
+ * is healthy if its pod is Ready, its heartbeat fresh, its browser running, and it is not draining. An unreachable cluster is no outage:
  * while it is silent, a fresh heartbeat is enough, and the last wanted number is used for five minutes.
  */
 export function judgeClusters(facts: ClusterFacts): Verdict | null {

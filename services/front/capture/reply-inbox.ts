@@ -29,7 +29,7 @@ export class PendingReplies {
   }
 
   deliver(reply: ReceivedReply): void {
-    // A renderer sends at most four replies about a job. Further ones are dropped.
+    // A renderer sends at most four replies about a delivery of a job. Further ones are dropped.
     if (this.#replies.length >= maxReplies) return;
     this.#replies.push(reply);
     this.#onDelivery?.();

@@ -109,7 +109,7 @@ export class BrowserSilentError extends Error {
 }
 
 /**
- * Renders one page: open → block → navigate → settle → screenshot → encode → report.
+ * Renders one page: open → block → navigate → script, click, steps, waitFor → settle → extract → screenshot → encode → report.
  *
  * @throws ServiceError. Its cause is a BrowserSilentError if the capture timed out, the browser did not respond, and there is time for a
  * retry.

@@ -45,7 +45,10 @@ export class Captures {
     this.#ledger = new UsageLedger(session);
   }
 
-  /** Writes a new record, and its reservation to the usage ledger. A repeated call changes nothing. */
+  /**
+   * Writes a new record. The reservation of a background capture in the usage ledger follows from it (`usageOf`). A repeated call changes
+   * nothing.
+   */
   async create(record: CaptureRecord, limits?: CallLimits): Promise<void> {
     await compareAndSet(async (timeoutMs) => {
       try {

@@ -30,7 +30,7 @@ const troubles: readonly Trouble[] = [
     ],
   ],
   ['storage', 9 * 24 + 2, [['major_outage', 17, `writing a test file fails: ${hostile}`]]],
-  ['engine.eu-west', 4 * 24, [['partial_outage', 380, 'the last 2 test captures failed']]],
+  ['engine.eu-west', 4 * 24, [['partial_outage', 380, 'the last 2 canary captures failed']]],
   ['engine.eu-west', 28, [['degraded_performance', 33, 'captures wait up to 12 s for a renderer']]],
 ];
 

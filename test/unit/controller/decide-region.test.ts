@@ -165,25 +165,25 @@ describe('the canary of a region', () => {
       'two failures',
       canary({ last: 'failed', failures: 2, reason: 'It broke.' }),
       'partial_outage',
-      'the last 2 test captures failed (It broke)',
+      'the last 2 canary captures failed (It broke)',
     ],
     [
       'two failures without a reason',
       canary({ last: 'failed', failures: 2 }),
       'partial_outage',
-      'the last 2 test captures failed',
+      'the last 2 canary captures failed',
     ],
     [
       'two failures with a reason of two sentences',
       canary({ last: 'failed', failures: 2, reason: 'It broke. Twice.' }),
       'partial_outage',
-      'the last 2 test captures failed (It broke. Twice)',
+      'the last 2 canary captures failed (It broke. Twice)',
     ],
     [
       'no free slot',
       canary({ last: 'no_free_slot' }),
       'degraded_performance',
-      'a test capture found no free slot in time',
+      'a canary capture found no free slot in time',
     ],
   ] as const)('%s', (_, facts, status, message) => {
     const { ms } = facts;
