@@ -1,6 +1,6 @@
 import { Admin } from './admin.ts';
 import { blobOrNull, fileOf, hasEnded, orNull, parsed, resultOfEvents, statusOf } from './answers.ts';
-import { CaptureFailedError, errorOfResponse, RequestTimeoutError } from './errors.ts';
+import { CaptureFailedError, errorOfResponse } from './errors.ts';
 import { dataOfEvents, type EventsOptions, readEvents } from './event-stream.ts';
 import {
   createRawClient,
@@ -14,9 +14,13 @@ import {
   type RawClient,
   type WaitOptions,
 } from './requests.ts';
-import { absoluteUrl, send, sleep, type TransportOptions } from './transport.ts';
+import { pollUntil } from './poll.ts';
+import { absoluteUrl, send, type TransportOptions } from './transport.ts';
 import type {
   ApiKey,
+  Batch,
+  BatchChange,
+  BatchOptions,
   Capture,
   CapturedFile,
   CaptureEvent,
@@ -52,8 +56,6 @@ import type {
 
 const defaultTimeoutMs = 300_000;
 const defaultMaxRetries = 2;
-const firstPollMs = 500;
-const maxPollMs = 5000;
 
 /** Address and options of the client. */
 export interface WebcaptureOptions {
@@ -183,25 +185,54 @@ export class Webcapture {
    * @returns the ended capture: completed, expired or deleted
    * @throws CaptureFailedError with the capture's error code if the capture failed
    */
-  async waitFor(uuid: string, { signal, timeoutMs, onState }: WaitOptions = {}): Promise<EndedCapture> {
-    const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-    const stop = AbortSignal.any([signal, deadline].filter((each) => each !== undefined && each !== null));
-    try {
-      for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
-        const state = await this.getCapture(uuid, { signal: stop });
-        onState?.(state);
-        if (state.status === 'failed') {
-          const { code, message } = state.error;
-          throw new CaptureFailedError(code, message, { captureUuid: uuid });
-        }
-        if (hasEnded(state)) return state;
-        await sleep(pollMs, stop);
+  async waitFor(uuid: string, { onState, ...options }: WaitOptions = {}): Promise<EndedCapture> {
+    return pollUntil(options, { what: `The capture ${uuid}`, captureUuid: uuid }, async (signal) => {
+      const state = await this.getCapture(uuid, { signal });
+      onState?.(state);
+      if (state.status === 'failed') {
+        const { code, message } = state.error;
+        throw new CaptureFailedError(code, message, { captureUuid: uuid });
       }
-    } catch (error) {
-      if (deadline?.aborted !== true || error !== deadline.reason) throw error;
-      const message = `The capture ${uuid} did not end within ${timeoutMs} ms.`;
-      throw new RequestTimeoutError('TIMEOUT', message, { captureUuid: uuid });
-    }
+      return hasEnded(state) ? state : null;
+    });
+  }
+
+  /**
+   * Captures up to 1,000 pages in the background, and resolves with the batch when all captures have been queued. Calls with the same Idempotency-Key
+   * and options are one batch for 24 hours; by default each call has a random key, which its retries share.
+   */
+  createBatch(body: BatchOptions, { signal = null, idempotencyKey }: CaptureCallOptions = {}): Promise<Batch> {
+    const params = idempotencyKey === undefined ? {} : { header: { 'idempotency-key': idempotencyKey } };
+    return dataOf(this.raw.POST('/captures/batch', { params, body, signal }));
+  }
+
+  /** Returns the state of a batch and its captures. */
+  getBatch(id: string, { signal = null }: CallOptions = {}): Promise<Batch> {
+    return dataOf(this.raw.GET('/batches/{id}', { params: { path: { id } }, signal }));
+  }
+
+  /** Returns the files of a batch, and the list of its captures (manifest.json), as a zip archive as soon as the first bytes have arrived. */
+  async getBatchZip(id: string, { signal = null }: CallOptions = {}): Promise<CapturedFile> {
+    const params = { path: { id } };
+    const { error, response } = await this.raw.GET('/batches/{id}/zip', { params, signal, parseAs: 'stream' });
+    if (error !== undefined) throw errorOfResponse(response, error);
+    return fileOf(response);
+  }
+
+  /** Follows a batch: yields one event after each change of one of its captures, until all have ended. Errors are those of {@link events}. */
+  batchEvents(id: string, options: EventsOptions = {}): AsyncIterable<BatchChange> {
+    const params = { path: { id } };
+    const open = (signal: AbortSignal) => this.raw.GET('/batches/{id}/events', { params, signal, parseAs: 'stream' });
+    return dataOfEvents('capture', readEvents(open, options));
+  }
+
+  /** Waits until all captures of a batch have ended. Some of them may have failed: `captures` has their errors. */
+  waitForBatch(id: string, { onState, ...options }: WaitOptions<Batch> = {}): Promise<Batch> {
+    return pollUntil(options, { what: `The batch ${id}` }, async (signal) => {
+      const state = await this.getBatch(id, { signal });
+      onState?.(state);
+      return state.status === 'completed' ? state : null;
+    });
   }
 
   /** Returns the state of a capture, including that of a failed one. */

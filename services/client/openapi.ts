@@ -29,6 +29,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Capture many pages in the background
+         * @description Queues up to 1000 background captures, and responds with their UUIDs. All requests are validated, and the limits of the account checked for all of them, before the first is queued: an error means that none was accepted, and its message names the request. A batch counts as one request of the rate limit, and each capture for itself against the token quota and the other limits. Each capture costs as much as one of POST /capture, when it completes. A request that the response cache answers costs nothing.
+         */
+        post: operations["createBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pdf/merge": {
         parameters: {
             query?: never;
@@ -147,6 +167,66 @@ export interface paths {
          * @description Requires the scope capture. Captures the page again into the same fileUrl. The response is sent immediately; the status of the capture stays completed, and the object refresh shows the progress. A refresh costs as many tokens as the capture, when it completes. The file is replaced only when the refresh completes. While a refresh is in progress, another request does not start a second one.
          */
         post: operations["refreshCapture"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of a batch
+         * @description Requires the scope read. Returns the number of captures by status, and all captures in the order of the requests. A batch is kept for 90 days after its last file has expired.
+         */
+        get: operations["getBatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a batch
+         * @description Requires the scope read. Server-sent events: first an event batch, whose data is {id, status, counts}; an event capture after each change of a capture of the batch, whose data is {index, uuid, status, counts}; and an event batch when all captures have ended, with which the stream ends. The limits, the errors and the comments are those of GET /events.
+         */
+        get: operations["streamBatchEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{id}/zip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the files of a batch
+         * @description Requires the scope read. A zip archive of the files of all captures that have completed so far, named by index and UUID, and of manifest.json, which lists all captures with their errors. The files are not compressed further. A front sends at most 2 archives of an account at once.
+         */
+        get: operations["getBatchZip"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -847,6 +927,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    batch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End of a batch
+         * @description Sent to webhook.url of POST /captures/batch when all captures of the batch have ended, and signed and repeated like the events of captures. GET /batches/{id} returns the captures.
+         */
+        post: operations["batchNotice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     test: {
         parameters: {
             query?: never;
@@ -990,6 +1090,306 @@ export interface components {
         BasicAuth: {
             username: string;
             password: string;
+        };
+        Batch: {
+            /**
+             * Format: uuid
+             * @description Identifier of the batch (UUIDv7).
+             */
+            id: string;
+            /**
+             * @description accepting: the request is being processed. processing: some captures have not ended. completed: all captures have ended, some of them perhaps as failed.
+             * @enum {string}
+             */
+            status: "accepting" | "processing" | "completed";
+            /**
+             * Format: date-time
+             * @description Time of the request.
+             */
+            createdAt: string;
+            /** @description Time at which the last capture ended; null before. */
+            endedAt: string | null;
+            counts: components["schemas"]["BatchCounts"];
+            /** @description Tokens charged for the captures of the batch that have completed so far. */
+            tokensCharged: number;
+            webhook?: components["schemas"]["CaptureWebhook"];
+            /** @description The captures, in the order of the requests. */
+            captures: components["schemas"]["BatchCapture"][];
+        };
+        BatchCapture: {
+            /**
+             * Format: uuid
+             * @description UUID of the capture, for GET /captures/{uuid}.
+             */
+            uuid: string;
+            /** @description Requested URL, about:blank for supplied HTML, or null for a capture without a record. */
+            url: string | null;
+            /** @enum {string} */
+            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+            /** @description Whether it is an earlier capture from the response cache, at no cost. */
+            fromCache: boolean;
+            /** @description URL of the file; null unless the capture has completed. */
+            fileUrl: string | null;
+            /** @description Why the capture failed. */
+            error: {
+                /** @enum {string} */
+                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                message: string;
+            } | null;
+        };
+        /** @description Number of captures by status. */
+        BatchCounts: {
+            /** @description Captures of the batch. */
+            total: number;
+            /** @description Captures that wait for a renderer. */
+            queued: number;
+            /** @description Captures that are being rendered. */
+            rendering: number;
+            /** @description Captures with a file. */
+            completed: number;
+            /** @description Captures that failed. */
+            failed: number;
+            /** @description Captures whose file has expired. */
+            expired: number;
+            /** @description Captures that were deleted. */
+            deleted: number;
+        };
+        /** @description Options of all requests: those of POST /capture, except url, html, responseType and background. A request overrides them, field by field also in nested objects such as viewport. */
+        BatchOptions: {
+            viewport?: components["schemas"]["Viewport"];
+            /**
+             * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+             * @example iPhone 15
+             */
+            device?: string;
+            /**
+             * @description Value of the media feature prefers-color-scheme.
+             * @default light
+             * @enum {string}
+             */
+            colorScheme?: "light" | "dark" | "no-preference";
+            /**
+             * @description Media type of the style sheets that apply. Without it: screen for images, print for PDF.
+             * @enum {string}
+             */
+            media?: "screen" | "print";
+            /**
+             * @description Value of the media feature prefers-reduced-motion: reduce if true.
+             * @default false
+             */
+            reducedMotion?: boolean;
+            /**
+             * @description Format of the file.
+             * @default png
+             * @enum {string}
+             */
+            format?: "png" | "jpeg" | "webp" | "pdf";
+            /**
+             * @description Image quality of jpeg and webp. Ignored for other formats.
+             * @default 80
+             */
+            quality?: number;
+            /**
+             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+             * @default false
+             */
+            isFullPage?: boolean;
+            /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+            selector?: string;
+            /**
+             * @description CSS pixels of the page to show around the element of selector, as far as the page goes.
+             * @default 0
+             */
+            elementPadding?: number;
+            clip?: components["schemas"]["Clip"];
+            resize?: components["schemas"]["Resize"];
+            /**
+             * @description Transparent where the page paints nothing. With format png or webp only.
+             * @default false
+             */
+            omitBackground?: boolean;
+            pdf?: components["schemas"]["PdfOptions"];
+            /**
+             * @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event.
+             * @default load
+             * @enum {string}
+             */
+            waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+            /**
+             * @description Navigation timeout in milliseconds. Time in the queue does not count.
+             * @default 30000
+             */
+            timeout?: number;
+            /**
+             * @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.
+             * @default 3000
+             */
+            imageTimeout?: number;
+            /**
+             * @description Additional time to wait after the page has loaded, in milliseconds.
+             * @default 0
+             */
+            delay?: number;
+            waitFor?: components["schemas"]["WaitFor"];
+            /**
+             * @description HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.
+             * @example {
+             *       "Authorization": "Bearer …"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
+            headersFor?: string[];
+            /** @description Cookies that are set before the page is opened. */
+            cookies?: components["schemas"]["Cookie"][];
+            auth?: components["schemas"]["BasicAuth"];
+            block?: components["schemas"]["Block"];
+            /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+            hide?: string[];
+            /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+            remove?: string[];
+            /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+            click?: string[];
+            /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
+            steps?: {
+                /** @description Absolute http or https URL of the next page, on the site of url. */
+                goto?: string;
+                /** @description CSS selector of the element to click. */
+                click?: string;
+                /** @description Enter a text into a field. */
+                type?: {
+                    /** @description CSS selector of the field. */
+                    selector: string;
+                    /** @description Text that replaces the content of the field. It is secret. */
+                    text: string;
+                };
+                /** @description Press a key. */
+                press?: {
+                    /** @description CSS selector of the element to focus first. Without it: the element that has the focus. */
+                    selector?: string;
+                    /**
+                     * @description Enter, Tab, Shift+Tab, Escape, Backspace, Delete, Space, ArrowUp, ArrowDown, ArrowLeft, ArrowRight, Home, End, PageUp, PageDown, or a character of ASCII.
+                     * @example Enter
+                     */
+                    key: string;
+                };
+                /** @description Choose an option of a select element. */
+                select?: {
+                    /** @description CSS selector of the select element. */
+                    selector: string;
+                    /** @description Value or label of the option to choose. It is secret. */
+                    value: string;
+                };
+                /** @description CSS selector of the element to move the pointer to. */
+                hover?: string;
+                /** @description Scroll the page, or an element. */
+                scroll?: {
+                    /** @description CSS selector of the element to scroll into view, or whose content by or to scrolls. */
+                    selector?: string;
+                    /** @description CSS pixels to scroll down; up if negative. */
+                    by?: number;
+                    /**
+                     * @description End to scroll to. Excludes by.
+                     * @enum {string}
+                     */
+                    to?: "top" | "bottom";
+                };
+                /** @description Wait for an element, for up to 10 seconds. */
+                waitFor?: string | {
+                    /** @description CSS selector of the element. */
+                    selector: string;
+                    /**
+                     * @description As in the option waitFor; visible if not set.
+                     * @enum {string}
+                     */
+                    state?: "visible" | "attached" | "hidden";
+                };
+                /** @description Milliseconds to wait; up to 30 seconds in all steps. */
+                wait?: number;
+            }[];
+            /**
+             * @description false: scripts of the page and its frames do not run, and noscript is shown.
+             * @default true
+             */
+            javaScript?: boolean;
+            /** @description Make captures of an unchanged page equal, for visual comparison: stop the clock, seed the random numbers, run loops of frames for 60 frames, stop animations at a fixed time, and hide the text cursor. */
+            freeze?: {
+                /**
+                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @default 2026-01-01T00:00:00.000Z
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                time?: string;
+                /**
+                 * @description Seed of Math.random, whose numbers are then the same in each frame and capture.
+                 * @default 1
+                 */
+                random?: number;
+            };
+            /** @description Style sheet that is added to the page: up to 64 KiB. */
+            css?: string;
+            /** @description JavaScript that runs in the page after load, and before click, steps and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
+            script?: string;
+            /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
+            extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+            /**
+             * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
+             * @default auto
+             * @enum {string}
+             */
+            region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /**
+             * @description Render with a browser that avoids bot detection. Costs one more token.
+             * @default false
+             */
+            antiBot?: boolean;
+            /**
+             * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
+             * @example de-DE
+             */
+            locale?: string;
+            /**
+             * @description Time zone of the visitor, a name of the IANA time zone database.
+             * @example Europe/Berlin
+             */
+            timezone?: string;
+            geolocation?: components["schemas"]["Geolocation"];
+            /**
+             * @description User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.
+             * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
+             */
+            userAgent?: string;
+            /**
+             * @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.
+             * @default false
+             */
+            ignoreTlsErrors?: boolean;
+            responseCache?: components["schemas"]["ResponseCacheOptions"];
+            /**
+             * @description Time for which the file is kept, in seconds. Ignored when persistence is enabled.
+             * @default 86400
+             */
+            cdnTtl?: number;
+            persistence?: components["schemas"]["PersistenceOptions"];
+            webhook?: components["schemas"]["WebhookOptions"];
+            failOn?: components["schemas"]["FailOn"];
+            /**
+             * @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.
+             * @default false
+             */
+            diagnostics?: boolean;
+        };
+        BatchRequest: {
+            /** @description Bodies of POST /capture, up to 1000. background is always true, and can be left out. */
+            requests: components["schemas"]["CaptureRequest"][];
+            options?: components["schemas"]["BatchOptions"];
+            /** @description Webhook for the end of the batch: one event batch.completed when all captures have ended. */
+            webhook?: {
+                /** @description URL that receives the signed event. */
+                url: string;
+            };
         };
         /**
          * @description Content to block.
@@ -1421,6 +1821,11 @@ export interface components {
             region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
             metadata: components["schemas"]["CaptureMetadata"];
             report: components["schemas"]["CaptureReport"];
+            /**
+             * Format: uuid
+             * @description ID of the batch that requested the capture, for GET /batches/{id}.
+             */
+            batch?: string;
             /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
             hasDiagnostics?: boolean;
             /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
@@ -1435,7 +1840,7 @@ export interface components {
              * @enum {string}
              */
             state: "waiting" | "pending" | "delivered" | "failed";
-            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+            event: ("capture.completed" | "capture.failed" | "capture.refreshed" | "batch.completed") | null;
             /** @description Delivery attempts of the latest event so far. */
             attempts: number;
             lastStatus: number | null;
@@ -1610,15 +2015,20 @@ export interface components {
              * @description Time at which the request was accepted.
              */
             acceptedAt: string;
+            /**
+             * Format: uuid
+             * @description ID of the batch that requested the capture, for GET /batches/{id}.
+             */
+            batch?: string;
             metadata: components["schemas"]["RequestMetadata"];
         };
         Delivery: {
-            /** @description UUID of the capture; null for a test event. */
+            /** @description UUID of the capture, or ID of the batch; null for a test event. */
             uuid: string | null;
             /** @description URL of the webhook; lists of an account contain at most its first 200 characters. */
             url: string;
             /** @enum {string} */
-            event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
+            event: "capture.completed" | "capture.failed" | "capture.refreshed" | "batch.completed" | "webhook.test";
             /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
             revision: number;
             /** @description Number of the attempt, from 1. */
@@ -1838,6 +2248,11 @@ export interface components {
              * @description Time at which the request was accepted.
              */
             acceptedAt: string;
+            /**
+             * Format: uuid
+             * @description ID of the batch that requested the capture, for GET /batches/{id}.
+             */
+            batch?: string;
             error: components["schemas"]["CaptureError"];
             /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
             hasDiagnostics?: boolean;
@@ -2156,6 +2571,11 @@ export interface components {
              * @description Time at which the request was accepted.
              */
             acceptedAt: string;
+            /**
+             * Format: uuid
+             * @description ID of the batch that requested the capture, for GET /batches/{id}.
+             */
+            batch?: string;
             /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
             estimatedWaitSeconds?: number | null;
             metadata: components["schemas"]["RequestMetadata"];
@@ -3538,6 +3958,127 @@ export interface operations {
             };
         };
     };
+    createBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes retries safe. For 24 hours, a request with the same key and the same body returns the first response at no cost. While the first request is in progress, other requests with the same key wait for it. A request with the same key and another body is answered with 400. Errors that can be retried (402, 429, 5xx) are not kept. The key has 1 to 255 visible ASCII characters. */
+                "idempotency-key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BatchRequest"];
+            };
+        };
+        responses: {
+            /** @description The batch. Captures that could not be queued have failed. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description Present when the response belongs to an earlier request with the same Idempotency-Key. */
+                    "idempotent-replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["Batch"];
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
+            402: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     mergePdf: {
         parameters: {
             query?: never;
@@ -4270,6 +4811,263 @@ export interface operations {
                     "x-request-id"?: string;
                     /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    getBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the batch. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current state of the batch. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["Batch"];
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    streamBatchEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the batch. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events of the types batch, capture and error. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    getBatchZip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the batch. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive. */
+            200: {
+                headers: {
+                    /** @description "attachment", with a file name. */
+                    "content-disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7074,6 +7872,73 @@ export interface operations {
                      */
                     timestamp: string;
                     data: components["schemas"]["Capture"];
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver wants no further attempts for this event. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    batchNotice: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description ID of the event, the same in all delivery attempts. */
+                "webhook-id": string;
+                /** @description Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description "v1," followed by the base64-encoded HMAC-SHA256 of "id.timestamp.body". Contains several signatures, separated by spaces, while a rotated secret is still valid. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "batch.completed";
+                    /**
+                     * Format: date-time
+                     * @description Time of the event.
+                     */
+                    timestamp: string;
+                    data: {
+                        /**
+                         * Format: uuid
+                         * @description Identifier of the batch (UUIDv7).
+                         */
+                        id: string;
+                        /**
+                         * @description accepting: the request is being processed. processing: some captures have not ended. completed: all captures have ended, some of them perhaps as failed.
+                         * @enum {string}
+                         */
+                        status: "accepting" | "processing" | "completed";
+                        /**
+                         * Format: date-time
+                         * @description Time of the request.
+                         */
+                        createdAt: string;
+                        /** @description Time at which the last capture ended; null before. */
+                        endedAt: string | null;
+                        counts: components["schemas"]["BatchCounts"];
+                        /** @description Tokens charged for the captures of the batch that have completed so far. */
+                        tokensCharged: number;
+                        webhook?: components["schemas"]["CaptureWebhook"];
+                    };
                 };
             };
         };

@@ -28,17 +28,20 @@ export interface FollowCaptureOptions extends CaptureCallOptions {
   readonly onProgress?: ((progress: CaptureProgress) => void) | undefined;
 }
 
-/** Options for the wait for a capture. */
-export interface WaitOptions extends CallOptions {
+/** Options for the wait for a capture, or for a batch. */
+export interface WaitOptions<State = Capture> extends CallOptions {
   /** Milliseconds until the call rejects with a RequestTimeoutError; the capture continues. By default there is no limit. */
   readonly timeoutMs?: number | undefined;
   /** Called with each state that was read, even if it has not changed. */
-  readonly onState?: ((state: Capture) => void) | undefined;
+  readonly onState?: ((state: State) => void) | undefined;
 }
 
 export type RawClient = Client<paths>;
 
-/** Returns the openapi-fetch client of all paths. Its requests are retried, and POST /capture has an Idempotency-Key. */
+/** Paths whose POST has an Idempotency-Key. */
+const idempotent: ReadonlySet<string> = new Set<keyof paths>(['/capture', '/captures/batch']);
+
+/** Returns the openapi-fetch client of all paths. Its requests are retried, and those that create captures have an Idempotency-Key. */
 export function createRawClient(url: string, headers: Record<string, string>, transport: TransportOptions): RawClient {
   const streamed = new WeakSet<Request>();
   const fetch = (request: Request) => send(request, { ...transport, isStreamed: streamed.has(request) });
@@ -46,7 +49,8 @@ export function createRawClient(url: string, headers: Record<string, string>, tr
   raw.use({
     onRequest({ schemaPath, request, options }) {
       if (options.parseAs === 'stream') streamed.add(request);
-      if (schemaPath !== '/capture' || request.method !== 'POST' || request.headers.has('idempotency-key')) return;
+      const { method, headers: sent } = request;
+      if (!idempotent.has(schemaPath) || method !== 'POST' || sent.has('idempotency-key')) return;
       request.headers.set('idempotency-key', randomKey());
     },
     async onResponse({ response, options }) {

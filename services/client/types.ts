@@ -62,6 +62,21 @@ export type LinkOptions = Omit<
   | 'pdf'
 > & { pdf?: Omit<NonNullable<CaptureOptions['pdf']>, 'encryption'> };
 
+/** The body of POST /captures/batch. */
+export type BatchOptions = Schemas['BatchRequest'];
+/** A batch of background captures. */
+export type Batch = Schemas['Batch'];
+/** A change of a capture of a batch, and the counts after it. */
+export interface BatchChange {
+  /** Index of the request. */
+  readonly index: number;
+  readonly uuid: string;
+  readonly status: CaptureStatus;
+  readonly counts: Batch['counts'];
+}
+/** A capture of a batch. */
+export type BatchCapture = Schemas['BatchCapture'];
+
 /** The body of POST /pdf/merge. */
 export type MergeOptions = Schemas['MergeRequest'];
 /** A merged PDF that is being received. */
@@ -137,12 +152,16 @@ type EventOf<Type extends WebhookBody['type'], Data extends WebhookBody['data']>
 };
 
 /**
- * The body of a request to a webhook: an event of a capture, and the state of the capture when it was sent. `type` distinguishes
+ * The body of a request to a webhook: an event of a capture or batch, and its state when it was sent. `type` distinguishes
  * the types of `data`; a capture may have expired or been deleted since its event.
  */
 export type WebhookEvent =
   | EventOf<'capture.completed' | 'capture.refreshed', CaptureResult>
-  | EventOf<'capture.failed', FailedCapture | DeletedCapture>;
+  | EventOf<'capture.failed', FailedCapture | DeletedCapture>
+  | BatchEvent;
+
+/** The event of a batch whose captures have all ended. `getBatch` returns the captures. */
+export type BatchEvent = NonNullable<webhooks['batch']['post']['requestBody']>['content']['application/json'];
 
 /** An account in the operator's view. */
 export type Account = Schemas['Account'];

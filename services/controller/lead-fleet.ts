@@ -5,6 +5,9 @@ import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
+import type { BatchRecord } from '@webcapture/shared/captures/batch-record.ts';
+import { readBatchItems } from '@webcapture/shared/captures/batch-state.ts';
+import { Batches } from '@webcapture/shared/captures/batches.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
@@ -33,6 +36,7 @@ import { expireCapture, ExpirySweep } from './jobs/expiry.ts';
 import { refreshCapture } from './jobs/refresh.ts';
 import { createStreamMetrics, forgetStreams, measureStreams, streamSizesIntervalMs } from './jobs/stream-sizes.ts';
 import { runTasks } from './jobs/tasks.ts';
+import { lookAtBatch } from './jobs/batches.ts';
 import { createWebhookMetrics, deliverWebhook } from './jobs/webhooks/deliver.ts';
 import { DeliveryLog } from './jobs/webhooks/delivery-log.ts';
 import { maxDeliveries, ReceiverLimits } from './jobs/webhooks/receiver-limits.ts';
@@ -116,6 +120,8 @@ function buildJobs(parts: LeaderParts) {
     expiryIndex,
     followUps,
     receivers,
+    batches: new Batches(session),
+    readItems: (batch: BatchRecord) => readBatchItems(session, batch, now()),
     jobs: new Jobs(session, new Tickets(session)),
     failCapture: createFailCapture({ session, captures, followUps, metrics, log }),
     accounts: new Accounts(session),
@@ -189,6 +195,7 @@ async function doTasks(jobs: LeaderJobs, term: Term): Promise<void> {
     runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, jobs) }, jobs, term),
     // A receiver may take 10 s for each: see ReceiverLimits.
     runTasks({ kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, jobs, term) }, jobs, term),
+    runTasks({ kind: 'batch', parallel: 4, run: (task) => lookAtBatch(task, jobs) }, jobs, term),
     runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, jobs) }, jobs, term),
   ]);
 }

@@ -30,7 +30,7 @@ export interface AdmissionDeps {
   readonly checkTimeoutMs?: number | undefined;
 }
 
-export interface ReservationRequest extends Omit<AdmissionRequest, 'unrated'> {
+export interface ReservationRequest extends AdmissionRequest {
   /** Expected waiting time of a background capture; null if unknown. */
   readonly waitSeconds: number | null;
 }

@@ -4,6 +4,8 @@ import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import { readBatchItems } from '@webcapture/shared/captures/batch-state.ts';
+import { Batches } from '@webcapture/shared/captures/batches.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
@@ -173,20 +175,23 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const limiter = new Limiter(session, usage, now);
   const admission = new Admission({ limiter, embeddedShare, captures, log, signal, now, checkTimeoutMs });
+  const idempotencyKeys = new IdempotencyKeys(session);
+  const countIdempotency = createIdempotencyMetrics(metrics);
   const idempotency = new Idempotency({
-    keys: new IdempotencyKeys(session),
+    keys: idempotencyKeys,
     captures,
     followUps,
     now,
-    count: createIdempotencyMetrics(metrics),
+    count: countIdempotency,
     log,
   });
   const backgroundQueue = new BackgroundQueue({ captures, jobs, tasks, regions, htmlStore, now: session.now, log });
   const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress, corsOrigins } = config;
   const { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors, adminToken, presetKey, signInCode } = config;
   const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
+  const limits = { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors };
   const pipeline = new CapturePipeline({
-    limits: { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors },
+    limits,
     secretsKeys,
     policy,
     statistics,
@@ -227,7 +232,15 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     keyIssuer,
     limiter,
     admission,
+    limits,
+    secretsKeys,
     pipeline,
+    responseCache,
+    idempotencyKeys,
+    countIdempotency,
+    batches: new Batches(session),
+    readItems: (batch) => readBatchItems(session, batch, now()),
+    statistics,
     regions,
     backgroundQueue,
     captures,

@@ -107,14 +107,14 @@ export function createFrontMetrics(
   for (const reason of shedReasons) shed.inc({ reason }, 0);
   const streams = new Gauge({
     name: 'webcapture_front_event_streams',
-    help: 'Event streams that are open, by kind: captures (GET /events) or overview (GET /admin/events).',
+    help: 'Event streams that are open, by kind: captures (GET /events, GET /batches/{id}/events) or overview (GET /admin/events).',
     labelNames: ['kind'],
     registers,
   });
   for (const kind of streamKinds) streams.set({ kind }, 0);
   const streamsEnded = new Counter({
     name: 'webcapture_front_event_streams_ended_total',
-    help: 'Event streams that ended, by reason: client (the client disconnected), shutdown (the front is shutting down), slow (the client did not read its events), error (the API key became invalid, or NATS became unavailable).',
+    help: 'Event streams that ended, by reason: completed (the batch has ended), client (the client disconnected), shutdown (the front is shutting down), slow (the client did not read its events), error (the API key became invalid, or NATS became unavailable).',
     labelNames: ['reason'],
     registers,
   });

@@ -11,7 +11,7 @@ import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { devicesRoute } from './api/devices.ts';
 import { diagnosticsRoutes } from './api/diagnostics.ts';
-import { eventsRoute, type EventsDeps } from './api/events.ts';
+import { AccountStreams, eventsRoute, type EventsDeps } from './api/events.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { llmsRoute } from './api/llms.ts';
@@ -20,6 +20,9 @@ import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret
 import { statusRoutes } from './api/status.ts';
 import { webhookDeliveriesRoutes, type WebhookDeliveriesDeps } from './api/webhook-deliveries.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
+import { createBatchRoute, type CreateBatchDeps } from './batches/create-route.ts';
+import { createBatchMetrics } from './batches/metrics.ts';
+import { batchRoutes } from './batches/read-routes.ts';
 import { BodyShares } from './http/body-shares.ts';
 import { addressKey, Connections } from './http/connections.ts';
 import { ClientLimits, type ClientLimitOptions, type ShedReason } from './http/client-limits.ts';
@@ -65,6 +68,7 @@ type AppDeps = HttpDeps &
   Pick<CaptureBodyDeps, 'authenticator'> &
   CaptureRouteDeps &
   CaptureLinkDeps &
+  Omit<CreateBatchDeps, 'batchMetrics'> &
   CapturesDeps &
   FilesDeps &
   KeysDeps &
@@ -141,14 +145,18 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const parser = new JsonParser(maxOpenBytes);
   app.addHook('onClose', () => parser.close());
   const pictures = createPictures(app, deps);
+  const batchMetrics = createBatchMetrics(deps.registry);
+  const accountStreams = new AccountStreams(deps);
   await app.register(async (scope) => {
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps);
+    createBatchRoute(scope, { ...deps, batchMetrics });
     mergePlugin(scope, deps);
     mcpRoute(scope, { ...deps, pictures });
   });
   captureLinkRoute(app, deps);
   capturesRoutes(app, deps);
+  batchRoutes(app, { ...deps, accountStreams, batchMetrics });
   diagnosticsRoutes(app, deps);
   filesRoutes(app, deps);
   keysRoutes(app, deps);
@@ -156,7 +164,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   webhooksRoutes(app, deps);
   webhookDeliveriesRoutes(app, deps);
   usageRoutes(app, deps);
-  eventsRoute(app, deps);
+  eventsRoute(app, accountStreams);
   await adminRoutes(app, deps);
   statusRoutes(app, deps.status);
   statusPageRoutes(app, deps);

@@ -4,6 +4,7 @@ import { formats } from '@webcapture/shared/api/formats.ts';
 import { InFlight } from '../../services/front/capture/regions.ts';
 import { settlementOutcomes } from '../../services/front/capture/settlement-outcomes.ts';
 import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from '../../services/front/metrics.ts';
+import { createBatchMetrics } from '../../services/front/batches/metrics.ts';
 import { createMergeMetrics } from '../../services/front/plugins/merge/merges.ts';
 import { createScaledPictureMetrics } from '../../services/front/plugins/thumbnails/scaled-pictures.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -47,6 +48,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createStatisticsMetrics(front);
   createCacheMetrics(front);
   createIdempotencyMetrics(front);
+  createBatchMetrics(front);
   createMergeMetrics(front);
   createScaledPictureMetrics(front);
   createHeartbeatFaults(front, silentLog);

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
+import { mergeOptions } from '@webcapture/shared/api/merge-options.ts';
 import {
   byField,
   captureOptions,
   type CaptureOption,
   findProblems,
-  mergeOptions,
   readOption,
   setOption,
 } from '../capture/options.ts';

@@ -1,3 +1,4 @@
+import { mergeOptions } from '@webcapture/shared/api/merge-options.ts';
 import { type Command, Option } from 'commander';
 import { CliError } from '../errors.ts';
 import { readUserFile } from '../files.ts';
@@ -9,7 +10,6 @@ import {
   captureOptions,
   findProblems,
   helpOf,
-  mergeOptions,
   type NameOption,
   placeholderOf,
   readOption,

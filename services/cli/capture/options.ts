@@ -143,16 +143,6 @@ export function setOption(request: Record<string, unknown>, path: readonly strin
   place[path.at(-1) ?? ''] = value;
 }
 
-/** Merges the options of an entry into the common ones: objects field by field, other values as a whole. */
-export function mergeOptions(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
-  const merged = { ...below };
-  for (const [name, value] of Object.entries(above)) {
-    const former = merged[name];
-    merged[name] = isObject(former) && isObject(value) ? mergeOptions(former, value) : value;
-  }
-  return merged;
-}
-
 /** Returns the name of an option for messages: the flag on the command line, the field in a file. */
 export type NameOption = (path: readonly string[]) => string;
 

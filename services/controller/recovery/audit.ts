@@ -1,11 +1,12 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { Registry } from 'prom-client';
+import type { BatchRecord } from '@webcapture/shared/captures/batch-record.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { getMessage } from '@webcapture/shared/nats/get-message.ts';
 import { isTombstone, type Entries } from '@webcapture/shared/nats/entries.ts';
-import { readBatch } from '@webcapture/shared/nats/read-many.ts';
+import { keysMatching, readBatch, readMany } from '@webcapture/shared/nats/read-many.ts';
 import {
   keySubject,
   laterSubject,
@@ -15,6 +16,7 @@ import {
   taskSubject,
 } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
+import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
@@ -33,6 +35,9 @@ const auditPauseMs = 500;
 
 /** The server answers requests for at most about a thousand subjects. */
 const subjectsAtOnce = 500;
+
+/** Batches read in one request; each has up to 40 KB. */
+const batchesAtOnce = 100;
 
 /** Maximum number of incomplete records handled concurrently. */
 const parallel = 16;
@@ -104,13 +109,25 @@ export async function auditIfDue(
   else log.warn(facts, `audit of capture records finished: ${total} missing tasks recreated`);
 }
 
-function newAudit(startedAt: number, lastSequence: number): AuditState {
-  const recreated = { dispatch: 0, expiry: 0, refresh: 0, webhook: 0 };
-  return { startedAt, endedAt: null, sequence: 0, lastSequence, records: 0, recreated };
-}
+const noneRecreated = { dispatch: 0, expiry: 0, refresh: 0, webhook: 0, batch: 0 };
+
+const newAudit = (startedAt: number, lastSequence: number): AuditState => ({
+  startedAt,
+  endedAt: null,
+  sequence: 0,
+  lastSequence,
+  records: 0,
+  recreated: noneRecreated,
+});
 
 async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState> {
   const { session, now, auditMetrics } = deps;
+  // An earlier version may have written the state.
+  const recreated = { ...noneRecreated, ...state.recreated };
+  const onRecreated = (kind: TaskKind) => {
+    recreated[kind]++;
+    auditMetrics.recreated.inc({ kind });
+  };
   const query = { seq: state.sequence + 1, next_by_subj: keySubject('db', 'capture.>') };
   const messages = await readBatch(session, streamNames.db, { ...query, batch: pageSize });
   const last = messages.at(-1);
@@ -118,16 +135,14 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
     // Any replica may have answered, including one that lags.
     if ((await getMessage(session.jsm.streams, streamNames.db, query)) !== null)
       throw new Error('the replica that answered lags behind the leader of the capture records');
-    return { ...state, endedAt: now() };
+    await recreateMissingOfBatches(deps, onRecreated);
+    return { ...state, recreated, endedAt: now() };
   }
-  const recreated = { ...state.recreated };
-  const onRecreated = (kind: TaskKind) => {
-    recreated[kind]++;
-    auditMetrics.recreated.inc({ kind });
-  };
   await recreateMissing(messages, deps, onRecreated);
   const records = state.records + messages.length;
-  const endedAt = last.seq >= state.lastSequence ? now() : null;
+  const isLast = last.seq >= state.lastSequence;
+  if (isLast) await recreateMissingOfBatches(deps, onRecreated);
+  const endedAt = isLast ? now() : null;
   return { ...state, sequence: last.seq, records, recreated, endedAt };
 }
 
@@ -166,6 +181,31 @@ async function recreateMissing(
     }
   });
   if (failures.length > 0) throw failures[0];
+}
+
+/** Like {@link recreateMissing}, for the batches with a webhook. */
+async function recreateMissingOfBatches(deps: AuditDeps, onRecreated: (kind: TaskKind) => void): Promise<void> {
+  const { session, now } = deps;
+  const keys = await keysMatching(session, 'db', 'batch.>');
+  for (let start = 0; start < keys.length; start += batchesAtOnce) {
+    const batches = await readMany<BatchRecord>(session, 'db', keys.slice(start, start + batchesAtOnce));
+    const wanted = [...batches.values()].flatMap((batch) => wantedOfBatch(batch, now()));
+    const present = await presentSubjects(
+      session,
+      wanted.flatMap(({ task }) => subjectsOf(task)),
+    );
+    const missing = wanted.filter(({ task }) => !subjectsOf(task).some((subject) => present.has(subject)));
+    for (const each of missing) if (await recreate(each, deps)) onRecreated(each.task.kind);
+  }
+}
+
+/** Returns the task that a batch needs. A task that is no longer needed does nothing. */
+function wantedOfBatch(batch: BatchRecord, now: number): Wanted[] {
+  const { account, uuid, webhook } = batch;
+  if (webhook === undefined || (timeOfUuid(uuid) ?? 0) > now - marginMs) return [];
+  if (webhook.state === 'waiting') return [{ task: { kind: 'batch', account, uuid }, at: now }];
+  const delivery = pendingDelivery(batch);
+  return delivery === null ? [] : [{ task: delivery, at: webhook.nextAttemptAt ?? delivery.firstAt }];
 }
 
 /** Returns the tasks that a record needs. */

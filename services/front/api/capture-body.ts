@@ -20,6 +20,13 @@ export const maxOpenBytes = 64 * 1024;
 /** Retry time of a large body that was refused for lack of room. */
 const bodyRetrySeconds = 5;
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Maximum number of values in the body, instead of the default of `scanJson`. */
+    readonly maxValues?: number;
+  }
+}
+
 export interface CaptureBodyDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly limits: ClientLimits;
@@ -53,6 +60,7 @@ export function readCaptureBodies(scope: FastifyInstance, deps: CaptureBodyDeps)
 
 async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise<unknown> {
   const { facts, headers, raw } = request;
+  const { maxValues } = request.routeOptions.config;
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') {
     throw invalid(`the body must not be compressed, but has the Content-Encoding ${encoding}: send it uncompressed`);
@@ -62,7 +70,7 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   const reader = facts.body;
   const small = await reader.read();
   facts.bodyBytes = reader.cost;
-  if (small !== null) return deps.parser.parse(small);
+  if (small !== null) return deps.parser.parse(small, maxValues);
   if (length > maxBodyBytes) throw tooLarge();
   const caller = (facts.caller ??= await authenticate(request, deps));
   // If the route checked the key, the account's share was not checked yet.
@@ -86,7 +94,7 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
     const bytes = await reader.read();
     facts.bodyBytes = reader.cost;
     if (bytes === null) throw tooLarge();
-    return await deps.parser.parse(bytes);
+    return await deps.parser.parse(bytes, maxValues);
   } finally {
     release();
   }

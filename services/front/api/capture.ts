@@ -42,7 +42,7 @@ export interface CaptureRouteDeps {
 export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }: CaptureRouteDeps): void {
   app.post<{ Body: CaptureRequest }>('/capture', {
     schema: { ...createCaptureDocument, body: captureRequestSchema },
-    config: { requestExamples, headersDocument, shedsLoad: true },
+    config: { requestExamples, headersDocument: idempotencyDocument, shedsLoad: true },
     preValidation: async ({ body }) => fillInDevice(body),
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
     handler: async (request, reply) => {
@@ -122,7 +122,7 @@ export async function countCapture<T>(
 }
 
 /** Returns all values of a header as received: Node joins repeated headers. `rawHeaders` alternates names and values. */
-function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
+export function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
@@ -167,7 +167,7 @@ export const captureFailures = withRateLimitHeaders(failureAnswers(captureErrorC
 const file = { schema: { type: 'string', format: 'binary' } };
 
 /** For the OpenAPI document only: the route reports a more precise error for an invalid header. */
-const headersDocument = {
+export const idempotencyDocument = {
   type: 'object',
   properties: {
     'idempotency-key': {
@@ -177,6 +177,13 @@ const headersDocument = {
         'Makes retries safe. For 24 hours, a request with the same key and the same body returns the first response at no cost. While the first request is in progress, other requests with the same key wait for it. A request with the same key and another body is answered with 400. Errors that can be retried (402, 429, 5xx) are not kept. The key has 1 to 255 visible ASCII characters.',
     },
   },
+};
+
+/** OpenAPI schema of a header. */
+export const idempotentReplayedHeader = {
+  type: 'string',
+  enum: ['true'],
+  description: 'Present when the response belongs to an earlier request with the same Idempotency-Key.',
 };
 
 const progressText = [
@@ -208,11 +215,7 @@ const createCaptureDocument = {
         },
         ...rateLimitHeaderSchemas,
         'x-capture-uuid': { type: 'string', format: 'uuid', description: 'UUID of the capture.' },
-        'idempotent-replayed': {
-          type: 'string',
-          enum: ['true'],
-          description: 'Present when the response belongs to an earlier request with the same Idempotency-Key.',
-        },
+        'idempotent-replayed': idempotentReplayedHeader,
       },
       content: {
         'application/json': {

@@ -18,6 +18,7 @@ import {
   revokedKeySchema,
   rotateKeySchema,
 } from '@webcapture/shared/api/api-key.ts';
+import { batchCaptureSchema, batchRequestSchema, batchSchema } from '@webcapture/shared/api/batch.ts';
 import { captureHistorySchema } from '@webcapture/shared/api/capture-history.ts';
 import { pageSchema } from '@webcapture/shared/api/capture-list.ts';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
@@ -72,6 +73,9 @@ export const components: Readonly<Record<string, object>> = {
   MergeRequest: mergeRequestSchema,
   MergeDocument: mergeRequestSchema.properties.documents.items,
 
+  BatchRequest: batchRequestSchema,
+  BatchOptions: batchRequestSchema.properties.options,
+
   Capture: captureStateSchema,
   CaptureResult: captureResultSchema,
   PendingCapture: pendingCaptureSchema,
@@ -95,6 +99,9 @@ export const components: Readonly<Record<string, object>> = {
   PastRefresh: captureHistorySchema.properties.refreshes.items,
   Delivery: deliverySchema,
   DeliveryList: deliveriesSchema,
+  Batch: batchSchema,
+  BatchCapture: batchCaptureSchema,
+  BatchCounts: batchSchema.properties.counts,
   Device: deviceSchema,
 
   ApiKey: keySchema,

@@ -1,10 +1,11 @@
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { FastifyInstance } from 'fastify';
+import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { hashKey } from '../auth/keys.ts';
 import type { CaptureEvents } from '../events/capture-events.ts';
-import type { EventStreams } from '../events/event-stream.ts';
+import type { EventStream, EventStreams } from '../events/event-stream.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { TokenBuckets } from '../http/token-buckets.ts';
 import { eventStreamAnswer, failureAnswers, keyRefusals } from './answers.ts';
@@ -27,9 +28,89 @@ const openings = { capacity: maxAccountStreams, perSecond: 1 };
 /** Interval of checks whether the key is still valid. It is also checked when it changes. */
 const checkIntervalMs = 30_000;
 
+/** What a stream sends. */
+interface StreamContent {
+  /** Called with each change of a capture of the account, from before `prepare` on. */
+  readonly onChange: (event: CaptureEvent) => void;
+  /** Runs after the changes have begun to arrive, and before the stream starts. */
+  readonly prepare?: (() => Promise<void>) | undefined;
+  /** Runs when the stream has started. */
+  readonly onStart?: (() => void) | undefined;
+}
+
+/** Opens streams of server-sent events about the captures of the account of an API key. */
+export class AccountStreams {
+  readonly #deps: EventsDeps;
+  readonly #opened = new TokenBuckets(openings);
+
+  constructor(deps: EventsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Returns the hook that must run first on a route whose handler calls {@link open}. */
+  authenticate(): ReturnType<typeof authenticateFirst> {
+    return authenticateFirst(this.#deps.authenticator, 'read');
+  }
+
+  /**
+   * Answers a request with a stream, which ends with an error when the key becomes invalid, or when changes may have been missed.
+   *
+   * @throws RetryLaterError RATE_LIMIT_EXCEEDED; ServiceError INTERNAL_ERROR
+   */
+  async open(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    contentOf: (stream: EventStream) => StreamContent,
+  ): Promise<FastifyReply> {
+    const { authenticator, captureEvents, streams } = this.#deps;
+    const opened = this.#opened;
+    const { key, account } = callerOf(request);
+    const { authorization } = request.headers;
+    if (opened.level(account.id) < 1) {
+      throw new RetryLaterError(
+        'RATE_LIMIT_EXCEEDED',
+        'The account opens too many event streams. Retry after the number of seconds in the Retry-After header.',
+        opened.secondsUntil(account.id, 1),
+      );
+    }
+    const stream = streams.reserve(request, reply, {
+      kind: 'captures',
+      holders: [
+        { kind: 'API key', id: key.id, max: maxStreams },
+        { kind: 'account', id: account.id, max: maxAccountStreams },
+      ],
+    });
+    opened.spend(account.id, 1);
+    const { ended } = stream;
+    const content = contentOf(stream);
+    try {
+      const listener = { onChange: content.onChange, onLost: stream.fail.bind(stream) };
+      await captureEvents.listen(account.id, listener, ended);
+      await content.prepare?.();
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+    const check = async () => {
+      try {
+        await authenticator.authenticate(authorization, 'read');
+      } catch (error) {
+        stream.fail(toServiceError(error));
+      }
+    };
+    stream.start();
+    content.onStart?.();
+    const checks = setInterval(() => void check(), checkIntervalMs);
+    ended.addEventListener('abort', () => clearInterval(checks), { once: true });
+    if (ended.aborted) clearInterval(checks);
+    const hash = hashKey(bearerToken(authorization) ?? '');
+    captureEvents.onKeyChange({ hash, account: account.id }, () => void check(), ended);
+    return reply;
+  }
+}
+
 /** GET /events: changes of the captures of the key's account, in real time. */
-export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents, streams }: EventsDeps): void {
-  const opened = new TokenBuckets(openings);
+export function eventsRoute(app: FastifyInstance, accountStreams: AccountStreams): void {
   app.get('/events', {
     exposeHeadRoute: false,
     schema: {
@@ -46,50 +127,10 @@ export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents
         ...failureAnswers(keyRefusals),
       },
     },
-    onRequest: authenticateFirst(authenticator, 'read'),
-    handler: async (request, reply) => {
-      const { key, account } = callerOf(request);
-      const { authorization } = request.headers;
-      if (opened.level(account.id) < 1) {
-        throw new RetryLaterError(
-          'RATE_LIMIT_EXCEEDED',
-          'The account opens too many event streams. Retry after the number of seconds in the Retry-After header.',
-          opened.secondsUntil(account.id, 1),
-        );
-      }
-      const stream = streams.reserve(request, reply, {
-        kind: 'captures',
-        holders: [
-          { kind: 'API key', id: key.id, max: maxStreams },
-          { kind: 'account', id: account.id, max: maxAccountStreams },
-        ],
-      });
-      opened.spend(account.id, 1);
-      const { ended } = stream;
-      try {
-        const listener = {
-          onChange: (event: object) => stream.send('capture', JSON.stringify(event)),
-          onLost: stream.fail.bind(stream),
-        };
-        await captureEvents.listen(account.id, listener, ended);
-      } catch (error) {
-        stream.close();
-        throw error;
-      }
-      const check = async () => {
-        try {
-          await authenticator.authenticate(authorization, 'read');
-        } catch (error) {
-          stream.fail(toServiceError(error));
-        }
-      };
-      stream.start();
-      const checks = setInterval(() => void check(), checkIntervalMs);
-      ended.addEventListener('abort', () => clearInterval(checks), { once: true });
-      if (ended.aborted) clearInterval(checks);
-      const hash = hashKey(bearerToken(authorization) ?? '');
-      captureEvents.onKeyChange({ hash, account: account.id }, () => void check(), ended);
-      return reply;
-    },
+    onRequest: accountStreams.authenticate(),
+    handler: (request, reply) =>
+      accountStreams.open(request, reply, (stream) => ({
+        onChange: (event) => stream.send('capture', JSON.stringify(event)),
+      })),
   });
 }

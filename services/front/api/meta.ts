@@ -2,12 +2,15 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { clientSchema } from '@webcapture/shared/api/client-schema.ts';
 import {
+  type BatchPayload,
+  batchPayloadSchema,
   type TestPayload,
   testPayloadSchema,
   webhookPayloadSchema,
   type WebhookPayload,
 } from '@webcapture/shared/api/webhook-event.ts';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
+import { endedBatchExample } from '../batches/examples.ts';
 import { example, plainAnswer } from './answers.ts';
 import { nameSchemas } from './components.ts';
 import { failedExample, resultExample } from './capture-examples.ts';
@@ -195,6 +198,10 @@ const examples: Readonly<Record<string, { readonly summary: string; readonly val
   refreshed: eventExample('A capture was refreshed', { type: 'capture.refreshed', timestamp, data: resultExample }),
 };
 
+const { captures: _captures, ...endedBatch } = endedBatchExample;
+
+const ended: BatchPayload = { type: 'batch.completed', timestamp, data: endedBatch };
+
 const test: TestPayload = { type: 'webhook.test', timestamp, data: { url: 'https://app.example.com/hook' } };
 
 const header = (name: string, description: string) => ({
@@ -230,6 +237,29 @@ const webhooksDocument = {
       requestBody: {
         required: true,
         content: { 'application/json': { schema: webhookPayloadSchema as object, examples } },
+      },
+      responses: {
+        '2XX': { description: 'The event was received.' },
+        410: { description: 'The receiver wants no further attempts for this event.' },
+      },
+    },
+  },
+  batch: {
+    post: {
+      operationId: 'batchNotice',
+      tags: ['captures'],
+      summary: 'End of a batch',
+      description:
+        'Sent to webhook.url of POST /captures/batch when all captures of the batch have ended, and signed and repeated like the events of captures. GET /batches/{id} returns the captures.',
+      parameters: eventHeaders,
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: batchPayloadSchema as object,
+            examples: { completed: example('A batch has ended', ended) },
+          },
+        },
       },
       responses: {
         '2XX': { description: 'The event was received.' },

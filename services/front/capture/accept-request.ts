@@ -151,6 +151,8 @@ export interface NewCapture {
   readonly isolation?: Isolation | undefined;
   /** Cache key under which the capture is offered to equal requests. */
   readonly cacheKey?: CacheKey | undefined;
+  /** UUID of the batch that it belongs to. */
+  readonly batch?: string | undefined;
   /** Keys that seal the secrets. */
   readonly secretsKeys?: SecretsKeys | undefined;
 }
@@ -162,7 +164,7 @@ export interface NewCapture {
  */
 export function newRecord(
   request: AcceptedRequest,
-  { uuid, account, key, isolation, cacheKey, secretsKeys }: NewCapture,
+  { uuid, account, key, isolation, cacheKey, batch, secretsKeys }: NewCapture,
   { region, waitMs }: { readonly region: Region; readonly waitMs: number },
 ): CaptureRecord {
   const { source, options, secrets, lifetimeMs, persistence, webhookUrl } = request;
@@ -173,6 +175,7 @@ export function newRecord(
     uuid,
     account,
     ...(key === undefined ? {} : { key }),
+    ...(batch === undefined ? {} : { batch }),
     status: 'queued',
     priority: request.priority,
     url: source.kind === 'url' ? source.url : 'about:blank',

@@ -79,7 +79,7 @@ const leaseTtlMs = 15_000;
 
 const renewIntervalMs = leaseTtlMs / 3;
 
-const unavailable = 'The Idempotency-Key cannot be looked up right now.';
+export const idempotencyUnavailable = 'The Idempotency-Key cannot be looked up right now.';
 
 /** Gives all requests of an account with the same Idempotency-Key the response of the first one, on all fronts. */
 export class Idempotency {
@@ -105,13 +105,10 @@ export class Idempotency {
     let failed: string | undefined;
     for (let attempt = 1; !clientGone.aborted; attempt++) {
       const wanted = { bodyHash, lease: { uuid: uuidV7(now()), until: now() + leaseTtlMs } };
-      const entry = await callNats(() => keys.acquire(account, key, wanted, failed), unavailable);
+      const entry = await callNats(() => keys.acquire(account, key, wanted, failed), idempotencyUnavailable);
       if (entry.bodyHash !== bodyHash) {
         count('mismatch');
-        throw new ServiceError(
-          'VALIDATION_ERROR',
-          'This Idempotency-Key was sent with another body in the last 24 hours. Use a new key for another body.',
-        );
+        throw otherBody();
       }
       const { uuid } = entry.lease;
       if (uuid === wanted.lease.uuid) {
@@ -181,7 +178,7 @@ class KeyLease implements IdempotencyLease {
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };
-    await callNats(name, unavailable);
+    await callNats(name, idempotencyUnavailable);
     return uuid;
   }
 
@@ -207,7 +204,7 @@ class KeyLease implements IdempotencyLease {
       if ((status === undefined && !mayEnd) || status === 'failed') await keys.release(account, key, uuid);
     };
     try {
-      await callNats(release, unavailable, keepTimeoutMs);
+      await callNats(release, idempotencyUnavailable, keepTimeoutMs);
     } catch (error) {
       log.warn({ err: error, uuid, account }, 'an idempotency key could not be released; its lease expires');
     }
@@ -234,6 +231,13 @@ class KeyLease implements IdempotencyLease {
   }
 }
 
+/** Returns the error of a request whose key was sent with another body. */
+export const otherBody = () =>
+  new ServiceError(
+    'VALIDATION_ERROR',
+    'This Idempotency-Key was sent with another body in the last 24 hours. Use a new key for another body.',
+  );
+
 /** The lease of a request without a key: nothing is stored. */
 const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
   nameCapture: async ({ uuid = uuidV7(now()) } = {}) => uuid,
@@ -250,7 +254,7 @@ async function keep(
 ): Promise<void> {
   const kept = { uuid: answer.uuid, region: answer.region, data: answer.data };
   try {
-    await callNats(() => keys.keep(account, key, uuid, kept), unavailable, keepTimeoutMs);
+    await callNats(() => keys.keep(account, key, uuid, kept), idempotencyUnavailable, keepTimeoutMs);
   } catch (error) {
     log.warn({ err: error, uuid, account }, 'the answer to an idempotency key could not be kept');
   }

@@ -295,7 +295,7 @@ function attributesOf({ options, priority, source }: AcceptedRequest) {
  * Returns the body without secrets for comparison with other bodies, because its hash is stored. Secrets are replaced by a keyed hash,
  * or by their names if no key is configured.
  */
-function withoutSecrets(
+export function withoutSecrets(
   body: CaptureRequest,
   { options, secretsHash }: AcceptedRequest,
   { secretsKeys }: AcceptDeps,

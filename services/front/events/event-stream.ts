@@ -6,8 +6,8 @@ import { RetryLaterError } from '../admission.ts';
 export const streamKinds = ['captures', 'overview'] as const;
 export type StreamKind = (typeof streamKinds)[number];
 
-/** Reason for the end of a stream: the client disconnected, the front shut down, the client read too slowly, or an error was sent. */
-export const streamEnds = ['client', 'shutdown', 'slow', 'error'] as const;
+/** Reason for the end of a stream: nothing is left to report, the client disconnected, the front shut down, the client read too slowly, or an error was sent. */
+export const streamEnds = ['completed', 'client', 'shutdown', 'slow', 'error'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
 export interface StreamMetrics {
@@ -168,6 +168,11 @@ export class EventStream {
   fail({ code, message }: ServiceError): void {
     this.send('error', JSON.stringify({ code, message }));
     this.#end('error');
+  }
+
+  /** Ends the stream because nothing is left to report. */
+  complete(): void {
+    this.#end('completed');
   }
 
   /** Frees the slot of a stream that has not started. */

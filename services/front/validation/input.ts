@@ -54,9 +54,9 @@ const byteOrderMark = '\uFEFF';
  *
  * @throws ServiceError VALIDATION_ERROR with the problem and its position
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, maxValues?: number): unknown {
   if (bytes.length === 0) throw new ServiceError('VALIDATION_ERROR', 'the body is empty: send a JSON object');
-  scanJson(bytes);
+  scanJson(bytes, maxValues);
   const text = bytes.toString();
   try {
     return JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text);

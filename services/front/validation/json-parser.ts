@@ -1,7 +1,7 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import Tinypool from 'tinypool';
 import { parseJson } from './input.ts';
-import type { Parsed } from './parse-large.ts';
+import type { Parsed, Unparsed } from './parse-large.ts';
 
 /** An idle thread ends after this time. */
 const idleTimeoutMs = 60_000;
@@ -32,11 +32,14 @@ export class JsonParser {
    * Parses a body.
    *
    * @param bytes in a separate buffer, which is transferred
+   * @param maxValues as for `scanJson`
    * @throws ServiceError VALIDATION_ERROR with the problem and its position
    */
-  async parse(bytes: Buffer<ArrayBuffer>): Promise<unknown> {
-    if (bytes.length <= this.#maxAtOnce) return parseJson(bytes);
-    const parsed = (await this.#pool.run(bytes, { transferList: [bytes.buffer] })) as Parsed;
+  async parse(bytes: Buffer<ArrayBuffer>, maxValues?: number): Promise<unknown> {
+    if (bytes.length <= this.#maxAtOnce) return parseJson(bytes, maxValues);
+    const parsed = (await this.#pool.run({ bytes, maxValues } satisfies Unparsed, {
+      transferList: [bytes.buffer],
+    })) as Parsed;
     if ('refusal' in parsed) throw new ServiceError('VALIDATION_ERROR', parsed.refusal);
     return parsed.value;
   }

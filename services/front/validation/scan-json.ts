@@ -6,8 +6,8 @@ const maxDepth = 32;
 /** Maximum number of fields in one object, more than any valid request has. */
 const maxFields = 100;
 
-/** Maximum number of objects, lists and values; the largest valid body has about fifty. */
-const maxValues = 1000;
+/** Maximum number of objects, lists and values by default; the largest valid body of one capture has about fifty. */
+const defaultMaxValues = 1000;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -23,7 +23,8 @@ const closeObject = 0x7d;
  *
  * @throws ServiceError VALIDATION_ERROR that names the limit
  */
-export function scanJson(bytes: Buffer): void {
+export function scanJson(bytes: Buffer, maxValues = defaultMaxValues): void {
+  const tooManyValues = () => invalid(`the body has more than ${maxValues} values`);
   /** The number of fields of each open object; -1 for an array. */
   const fields: number[] = [];
   let values = 1;
@@ -56,5 +57,3 @@ export function scanJson(bytes: Buffer): void {
 }
 
 const invalid = (message: string) => new ServiceError('VALIDATION_ERROR', message);
-
-const tooManyValues = () => invalid(`the body has more than ${maxValues} values`);

@@ -6,7 +6,7 @@ import { formats, mimeTypes } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import { type SecretOptionName, secretOptionNames } from './option-table.ts';
 import { isNamedSecret, type NamedSecret } from './secret-options.ts';
-import { webhookEvents, webhookStates } from './webhook.ts';
+import { recordEvents, webhookStates } from './webhook.ts';
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -100,14 +100,14 @@ const refreshSchema = Type.Object({
   tokensCharged: Type.Integer({ minimum: 0, description: 'Tokens charged for all refreshes of the capture so far.' }),
 });
 
-/** State of the webhook delivery of the latest event of a capture. */
+/** State of the webhook delivery of the latest event of a capture, or of a batch. */
 export const webhookViewSchema = Type.Object({
   url: Type.String(),
   state: oneOf(webhookStates, {
     description:
       'waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.',
   }),
-  event: nullable(oneOf(webhookEvents, { description: 'The latest event.' })),
+  event: nullable(oneOf(recordEvents, { description: 'The latest event.' })),
   attempts: Type.Integer({ minimum: 0, description: 'Delivery attempts of the latest event so far.' }),
   lastStatus: nullable(Type.Integer({ description: 'HTTP status of the last response of the receiver.' })),
   lastError: nullable(Type.String({ description: 'Reason why the last delivery attempt failed.' })),
@@ -146,6 +146,11 @@ export type CaptureStatus = (typeof captureStatuses)[number];
 
 const hasDiagnosticsSchema = Type.Optional(
   Type.Boolean({ description: 'Present and true if GET /captures/{uuid}/diagnostics explains the capture.' }),
+);
+
+/** Of a capture that belongs to a batch. */
+const batchSchema = Type.Optional(
+  Type.String({ format: 'uuid', description: 'ID of the batch that requested the capture, for GET /batches/{id}.' }),
 );
 
 /** The `data` of a completed capture: shapes A and B of the interface at once. */
@@ -192,6 +197,7 @@ export const captureResultSchema = Type.Object({
     expiresAt: Type.String({ format: 'date-time', description: 'Time at which the file expires.' }),
   }),
   report: reportSchema,
+  batch: batchSchema,
   hasDiagnostics: hasDiagnosticsSchema,
   extracted: Type.Optional(
     Type.Union([extractedSchema, Type.Null()], {
@@ -228,6 +234,7 @@ export const pendingCaptureSchema = Type.Object(
     tokenCost: Type.Integer({ minimum: 0, description: 'Tokens that are charged when the capture completes.' }),
     region: oneOf(regions, { description: 'Region in which the capture waits or is rendered.' }),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
+    batch: batchSchema,
     estimatedWaitSeconds: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
         description:
@@ -253,6 +260,7 @@ const failedCaptureSchema = Type.Object(
       description: 'Time from the acceptance of the request to the failure.',
     }),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
+    batch: batchSchema,
     error: errorSchema,
     hasDiagnostics: hasDiagnosticsSchema,
     metadata: askedSchema,
@@ -273,6 +281,7 @@ const deletedCaptureSchema = Type.Object(
     }),
     region: oneOf(regions),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
+    batch: batchSchema,
     metadata: askedSchema,
   },
   { title: 'DeletedCapture' },

@@ -8,7 +8,7 @@ const deliveryStates = ['delivered', 'retrying', 'failed'] as const;
 /** One attempt to deliver an event to a webhook. */
 export const deliverySchema = Type.Object({
   uuid: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
-    description: 'UUID of the capture; null for a test event.',
+    description: 'UUID of the capture, or ID of the batch; null for a test event.',
   }),
   url: Type.String({
     description: 'URL of the webhook; lists of an account contain at most its first 200 characters.',

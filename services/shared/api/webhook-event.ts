@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
+import { batchSummarySchema } from './batch.ts';
 import { captureStateSchema } from './capture.ts';
 import { oneOf } from './one-of.ts';
-import { testEvent, webhookEvents } from './webhook.ts';
+import { batchEvent, testEvent, webhookEvents } from './webhook.ts';
 
 /** The body of a delivery: the event, its time, and the state of the capture at the time of sending. */
 export const webhookPayloadSchema = Type.Object({
@@ -10,6 +11,14 @@ export const webhookPayloadSchema = Type.Object({
   data: captureStateSchema,
 });
 export type WebhookPayload = Static<typeof webhookPayloadSchema>;
+
+/** The body of the event of a batch: its state at the time of sending, without its captures. */
+export const batchPayloadSchema = Type.Object({
+  type: Type.Literal(batchEvent),
+  timestamp: Type.String({ format: 'date-time', description: 'Time of the event.' }),
+  data: batchSummarySchema,
+});
+export type BatchPayload = Static<typeof batchPayloadSchema>;
 
 /** The body of a test event. */
 export const testPayloadSchema = Type.Object({

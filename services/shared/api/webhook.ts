@@ -4,11 +4,18 @@ import { type Static, Type } from 'typebox';
 export const webhookEvents = ['capture.completed', 'capture.failed', 'capture.refreshed'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
+/** The event of a batch. */
+export const batchEvent = 'batch.completed';
+
+/** Events that a record stores: those of captures and batches. */
+export const recordEvents = [...webhookEvents, batchEvent] as const;
+export type RecordEvent = (typeof recordEvents)[number];
+
 /** The event for tests of a webhook. */
 export const testEvent = 'webhook.test';
 
 /** All events that are sent to webhooks. */
-export const deliveryEvents = [...webhookEvents, testEvent] as const;
+export const deliveryEvents = [...recordEvents, testEvent] as const;
 
 /** States of a delivery: no event yet, in progress, delivered, or failed. */
 export const webhookStates = ['waiting', 'pending', 'delivered', 'failed'] as const;

@@ -6,7 +6,7 @@ import type { Isolation } from '../api/account.ts';
 import type { Region } from '../runtime/regions.ts';
 import type { RenderOptions } from '../api/capture-request.ts';
 import type { Delivery } from '../api/delivery.ts';
-import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
+import type { RecordEvent, WebhookState } from '../api/webhook.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 
 /** The cache entry of a completed capture, and the number of seconds for which the capture answers equal requests. */
@@ -72,12 +72,12 @@ export interface CaptureRefresh {
   readonly failure?: CaptureFailure;
 }
 
-/** The delivery of a capture's latest event. All times are Unix milliseconds. */
+/** The delivery of the latest event of a capture, or of a batch. All times are Unix milliseconds. */
 export interface WebhookDelivery {
   readonly url: string;
   /** `waiting`: no event has occurred yet. */
   readonly state: WebhookState;
-  readonly event?: WebhookEvent;
+  readonly event?: RecordEvent;
   /** Revision of the event: 0 for the capture itself, otherwise the number of the refresh. */
   readonly revision?: number;
   readonly occurredAt?: number;
@@ -104,7 +104,7 @@ export interface RefreshEntry extends Pick<CaptureRefresh, 'by' | 'acceptedAt'> 
 
 /** An attempt to deliver an event to the webhook of the capture. */
 export interface DeliveryEntry {
-  readonly event: WebhookEvent;
+  readonly event: RecordEvent;
   readonly revision: number;
   readonly attempt: number;
   /** Unix milliseconds. */
@@ -139,6 +139,8 @@ export interface CaptureRecord {
   readonly account: string;
   /** Id of the API key of the request, for statistics. A draft in a ticket does not contain it. */
   readonly key?: string;
+  /** UUID of the batch that it belongs to. */
+  readonly batch?: string;
   readonly status: CaptureStatus;
   readonly priority: Priority;
   /** Address in the request; `about:blank` for supplied HTML. */

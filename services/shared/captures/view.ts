@@ -39,7 +39,10 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
 }
 
 /** Returns the status for clients: a completed capture past its expiry counts as expired. `now` in Unix milliseconds. */
-export function statusOf({ status, expiresAt }: CaptureRecord, now: number): CaptureStatus {
+export function statusOf(
+  { status, expiresAt }: Pick<CaptureRecord, 'status' | 'expiresAt'>,
+  now: number,
+): CaptureStatus {
   return status === 'completed' && expiresAt <= now ? 'expired' : status;
 }
 
@@ -83,6 +86,7 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
       expiresAt: new Date(record.expiresAt).toISOString(),
     },
     report: outcome.report,
+    ...batchOf(record),
     ...diagnosticsView(record, now),
     ...refreshView(record),
     ...webhookView(record),
@@ -136,9 +140,12 @@ function withoutResult(record: CaptureRecord) {
     fromCache: false,
     region,
     acceptedAt: new Date(acceptedAt).toISOString(),
+    ...batchOf(record),
     metadata: { url, format, viewport, fullPage: isFullPage, ...secretsView(record) },
   } as const;
 }
+
+const batchOf = ({ batch }: CaptureRecord) => (batch === undefined ? {} : { batch });
 
 /** Returns the names of the secrets; values are never shown. */
 function secretsView({ options: { secrets } }: CaptureRecord): { readonly secrets?: SecretsView } {
@@ -163,7 +170,7 @@ function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } 
   };
 }
 
-export function webhookView({ webhook }: CaptureRecord): { readonly webhook?: WebhookView } {
+export function webhookView({ webhook }: Pick<CaptureRecord, 'webhook'>): { readonly webhook?: WebhookView } {
   if (webhook === undefined) return {};
   const { url, state, event, attempts, lastStatus, lastError, nextAttemptAt } = webhook;
   return {
@@ -181,7 +188,7 @@ export function webhookView({ webhook }: CaptureRecord): { readonly webhook?: We
 
 const isoOrNull = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());
 
-const fileUrl = ({ fileName }: CaptureRecord, cdnUrl: string) => `${cdnUrl}/${fileName}`;
+export const fileUrl = ({ fileName }: Pick<CaptureRecord, 'fileName'>, cdnUrl: string) => `${cdnUrl}/${fileName}`;
 
 /** Duration of the rendering that the file shows. Never negative, although front and renderer have separate clocks. */
 const processingTime = ({ acceptedAt, endedAt = acceptedAt, refreshMs }: CaptureRecord) =>

@@ -108,7 +108,7 @@ export const heldSubject = (region: Region, pod: string): string => prefixed(`he
 export const signalSubject = (region: Region): string => prefixed(`signals.${region}`);
 
 /** Kinds of scheduled work of the fleet's leader; each has a durable. */
-export const taskKinds = ['dispatch', 'expiry', 'refresh', 'webhook'] as const;
+export const taskKinds = ['dispatch', 'expiry', 'refresh', 'webhook', 'batch'] as const;
 export type TaskKind = (typeof taskKinds)[number];
 
 /** Subject of a due task. `name` is unique for the object of the task. */

@@ -50,7 +50,11 @@ function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean
 }
 
 /** Returns the next delivery attempt of an event according to the record; null if there is none. */
-export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): DeliveryTask | null {
+export function pendingDelivery({
+  account,
+  uuid,
+  webhook,
+}: Pick<CaptureRecord, 'account' | 'uuid' | 'webhook'>): DeliveryTask | null {
   if (webhook === undefined) return null;
   const { state, event, revision, occurredAt, redelivery, attempts, url } = webhook;
   if (state !== 'pending' || event === undefined || revision === undefined || occurredAt === undefined) return null;

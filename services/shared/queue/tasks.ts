@@ -1,5 +1,5 @@
 import type { JetStreamPublishOptions } from '@nats-io/jetstream';
-import type { testEvent, WebhookEvent } from '../api/webhook.ts';
+import type { RecordEvent, testEvent } from '../api/webhook.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isKeyPart } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
@@ -21,6 +21,8 @@ export type Task =
   | (CaptureTask & { readonly kind: 'expiry' })
   /** Refreshes a capture whose interval has passed. */
   | (CaptureTask & { readonly kind: 'refresh' })
+  /** Looks whether a batch has ended; `uuid` is that of the batch. `witness`: a capture that had not ended the last time. */
+  | (CaptureTask & { readonly kind: 'batch'; readonly witness?: string })
   | DeliveryTask
   | TestTask;
 
@@ -28,7 +30,7 @@ export type Task =
 export interface DeliveryTask extends CaptureTask {
   readonly kind: 'webhook';
   readonly revision: number;
-  readonly event: WebhookEvent;
+  readonly event: RecordEvent;
   readonly occurredAt: number;
   /** Number of the redelivery of the event; absent for its first delivery. */
   readonly redelivery?: number;

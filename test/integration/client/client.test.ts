@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   AuthenticationError,
+  type BatchChange,
   type Capture,
   type CaptureEvent,
   CaptureFailedError,
@@ -88,6 +89,29 @@ test('lists are iterated page by page', async () => {
   const listed = [];
   for await (const { uuid } of other.listCaptures({ limit: 2 })) listed.push(uuid);
   expect(listed).toEqual(made);
+});
+
+test('a batch is created once, and waited for', async () => {
+  const options = { requests: [page, { ...page, format: 'jpeg' as const }], options: { colorScheme: 'dark' as const } };
+  const idempotencyKey = 'a-batch-of-the-client';
+  const { id, counts } = await client.createBatch(options, { idempotencyKey });
+  expect(counts.total).toBe(2);
+  expect((await client.createBatch(options, { idempotencyKey })).id).toBe(id);
+  const states: string[] = [];
+  const ended = await client.waitForBatch(id, { onState: ({ status }) => states.push(status) });
+  expect(ended).toMatchObject({ id, status: 'completed', counts: { total: 2, completed: 2 }, tokensCharged: 2 });
+  expect(states.at(-1)).toBe('completed');
+  expect(await client.getBatch(id)).toEqual(ended);
+  const { contentType, stream } = await client.getBatchZip(id);
+  const archive = Buffer.from(await new Response(stream).arrayBuffer());
+  expect([contentType, archive.subarray(0, 2).toString()]).toEqual(['application/zip', 'PK']);
+  await expect(client.getBatchZip(unknownUuid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const followed = await client.createBatch({ requests: [page, page] });
+  const changes: BatchChange[] = [];
+  for await (const change of client.batchEvents(followed.id)) changes.push(change);
+  expect((await client.getBatch(followed.id)).status).toBe('completed');
+  if (changes.length > 0) expect(changes.at(-1)?.counts).toMatchObject({ total: 2, queued: 0, completed: 2 });
+  await expect(client.getBatch(unknownUuid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
 test('documents are merged', async () => {

@@ -1,4 +1,6 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
+import { Batches } from '@webcapture/shared/captures/batches.ts';
 import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames, taskDurable, taskKinds } from '@webcapture/shared/nats/streams.ts';
@@ -218,4 +220,24 @@ test('an audit runs once per interval, and an interrupted one is continued', asy
   expect(noted).toHaveLength(500);
   await second.audit(0);
   expect(noted).toHaveLength(2000);
+});
+
+test('lost tasks of batches with a webhook are scheduled again', async () => {
+  const { session } = on();
+  const { audit } = auditing();
+  const batches = new Batches(session);
+  const add = async (webhook: object) => {
+    const uuid = randomUUIDv7();
+    const times = { acceptUntil: Date.now(), keepUntil: Date.now() + hour };
+    await batches.create({ uuid, account: 'a', captures: [], ...times, ...webhook });
+    return uuid;
+  };
+  const waiting = { url: 'https://hooks.example/', state: 'waiting', attempts: 0 } as const;
+  const open = await add({ webhook: waiting });
+  const ended = await add({ webhook: pending({ event: 'batch.completed' }) });
+  await add({ webhook: { ...waiting, state: 'delivered' } });
+  await add({});
+
+  await audit();
+  expect(kindsOf(await takeTasks())).toEqual([`batch ${open}`, `webhook ${ended}`].toSorted());
 });

@@ -102,8 +102,9 @@ export function buildAppAlone(
     release: async () => undefined,
     close: () => undefined,
   };
+  const limits = { minRefreshSeconds: 3600, persistenceSeconds: 86_400, allowIgnoreTlsErrors: false };
   const pipeline = new CapturePipeline({
-    limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400, allowIgnoreTlsErrors: false },
+    limits,
     policy: createEgressPolicy({ allow: [] }),
     cdnUrl,
     authenticator,
@@ -148,9 +149,16 @@ export function buildAppAlone(
     keyIssuer,
     limiter: { inFlight: beyond },
     admission,
+    limits,
     pipeline,
+    responseCache: { candidate: beyond, hit: beyond },
+    idempotencyKeys: { acquire: beyond, renew: beyond, release: beyond },
+    countIdempotency: beyond,
+    batches: { get: beyond, create: beyond, change: beyond },
+    readItems: beyond,
+    statistics: { hit: beyond },
     regions,
-    backgroundQueue: { enqueueRefresh: beyond },
+    backgroundQueue: { enqueue: beyond, enqueueRefresh: beyond },
     captures,
     followUps,
     tasks: { publish: beyond, schedule: beyond },

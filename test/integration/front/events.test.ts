@@ -8,7 +8,7 @@ import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { eventsRoute } from '../../../services/front/api/events.ts';
+import { AccountStreams, eventsRoute } from '../../../services/front/api/events.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { EventStreams, type StreamEnd } from '../../../services/front/events/event-stream.ts';
 import { answerError } from '../../../services/front/http/errors.ts';
@@ -280,7 +280,7 @@ test('an account that opens too many streams gets 429 with Retry-After, and othe
   const metrics = { streamOpened: () => undefined, streamEnded: () => undefined };
   const unavailable = () => Promise.reject(new ServiceError('INTERNAL_ERROR'));
   const limits = { ...demoLimits, createdAt: 0, name: 'n' };
-  eventsRoute(app, {
+  const accountStreams = new AccountStreams({
     authenticator: {
       authenticate: async (authorization = '') => ({
         account: { id: authorization, ...limits },
@@ -290,6 +290,7 @@ test('an account that opens too many streams gets 429 with Retry-After, and othe
     captureEvents: { listen: unavailable, onKeyChange: () => undefined },
     streams: new EventStreams({ leaving: new AbortController().signal, metrics }),
   });
+  eventsRoute(app, accountStreams);
   const open = async (account: string) => {
     const { statusCode, headers } = await app.inject({ url: '/events', headers: { authorization: account } });
     return [statusCode, headers['retry-after']];

@@ -3,6 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { Batches } from '@webcapture/shared/captures/batches.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { redeliver } from '@webcapture/shared/captures/transitions.ts';
@@ -41,6 +42,8 @@ beforeAll(async () => {
   const policy = createEgressPolicy({ allow: [`${publicAddress}/32`] });
   deps = {
     captures,
+    batches: new Batches(nats.session),
+    readItems: async () => [],
     secrets,
     send: (url, event) => sendEvent(url, event, { policy }),
     cdnUrl: 'https://cdn.test',

@@ -1,24 +1,12 @@
-import { Registry } from 'prom-client';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
 import type { Delivery } from '@webcapture/shared/api/delivery.ts';
-import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
-import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
-import { Captures } from '@webcapture/shared/captures/captures.ts';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
-import { Tasks } from '@webcapture/shared/queue/tasks.ts';
-import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
-import { runTasks } from '../../../services/controller/jobs/tasks.ts';
-import { createWebhookMetrics, deliverWebhook } from '../../../services/controller/jobs/webhooks/deliver.ts';
-import { DeliveryLog } from '../../../services/controller/jobs/webhooks/delivery-log.ts';
-import { ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
-import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { publicAddress } from '../egress/sites.ts';
 import { dataOf, send } from '../front/accounts.ts';
 import { read, startTestFront, type TestFront } from '../front/test-front.ts';
+import { leadDeliveries } from './leader.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
 let front: TestFront;
@@ -33,47 +21,13 @@ beforeAll(async () => {
   front = await startTestFront({ WEBCAPTURE_EGRESS_ALLOW: allow });
   receiver = await startReceiver(publicAddress, (response) => void response.writeHead(answer).end());
   hook = `http://${publicAddress}:${receiver.port}/hook`;
-  stopLeading = await lead(allow);
+  stopLeading = leadDeliveries(await front.nats.connect(), allow);
 });
 afterAll(async () => {
   await stopLeading();
   await receiver.close();
   await front[Symbol.asyncDispose]();
 });
-
-/** Delivers webhooks as the leader does. */
-async function lead(allow: string): Promise<() => Promise<void>> {
-  const session = await front.nats.connect();
-  const aborter = new AbortController();
-  const term = { signal: aborter.signal, holds: () => !aborter.signal.aborted };
-  const registry = new Registry();
-  const parts = {
-    captures: new Captures(session),
-    tasks: new Tasks(session),
-    secrets: new WebhookSecrets(session),
-    policy: createEgressPolicy({ allow: [allow] }),
-    webhookMetrics: createWebhookMetrics(registry, () => 0),
-    deliveryLog: new DeliveryLog(new Deliveries(session)),
-    receivers: new ReceiverLimits(),
-    cdnUrl: 'https://cdn.test',
-    log: silentLog,
-    now: session.now,
-  };
-  const inbox = new PullInbox(session);
-  const work = {
-    kind: 'webhook',
-    parallel: 4,
-    run: (task: Parameters<typeof deliverWebhook>[0]) => deliverWebhook(task, parts, term),
-  } as const;
-  const ended = runTasks(work, { inbox, metrics: createControllerMetrics(registry), log: silentLog }, term);
-  const flushes = setInterval(() => void parts.deliveryLog.flushAll(), 50);
-  return async () => {
-    clearInterval(flushes);
-    aborter.abort();
-    inbox.close();
-    await ended;
-  };
-}
 
 async function makeCapture(key: string, body: object = {}): Promise<string> {
   const { body: answered } = await read(

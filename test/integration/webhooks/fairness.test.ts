@@ -4,6 +4,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Batches } from '@webcapture/shared/captures/batches.ts';
 import { captureKey, Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
@@ -55,6 +56,8 @@ function lead(): ReceiverLimits {
   const inbox = new PullInbox(session);
   const parts = {
     captures: new Captures(session),
+    batches: new Batches(session),
+    readItems: async () => [],
     tasks: new Tasks(session),
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: [`${publicAddress}/32`], deny: [] }),

@@ -1,3 +1,4 @@
+import { mergeOptions } from '@webcapture/shared/api/merge-options.ts';
 import { describe, expect, test } from 'vitest';
 import {
   byField,
@@ -5,7 +6,6 @@ import {
   captureOptions,
   findProblems,
   helpOf,
-  mergeOptions,
   readOption,
   setOption,
 } from '../../../services/cli/capture/options.ts';

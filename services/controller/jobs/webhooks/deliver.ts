@@ -3,9 +3,8 @@ import { signingSecrets } from '@webcapture/shared/accounts/rotated-secret.ts';
 import type { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import type { Delivery } from '@webcapture/shared/api/delivery.ts';
 import { deliveryEvents, testEvent } from '@webcapture/shared/api/webhook.ts';
-import type { CaptureRecord, DeliveryEntry, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
-import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { isSuperseded, noteDelivery } from '@webcapture/shared/captures/transitions.ts';
+import type { DeliveryEntry, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
+import { isSuperseded } from '@webcapture/shared/captures/transitions.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Upstream } from '@webcapture/shared/egress/upstream.ts';
 import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
@@ -15,7 +14,8 @@ import type { Term } from '../../leader/election.ts';
 import { counterOf } from '../../metrics.ts';
 import { TaskDeferredError } from '../tasks.ts';
 import type { DeliveryLog } from './delivery-log.ts';
-import { signEvent, type SignedEvent, signTest } from './event.ts';
+import { type SignedEvent, signTest } from './event.ts';
+import { type EventRecord, type EventSourceDeps, eventSourceOf } from './event-source.ts';
 import type { ReceiverLimits } from './receiver-limits.ts';
 import { sendEvent, type AttemptResult } from './send.ts';
 
@@ -28,11 +28,9 @@ export type NextAttempt =
   | ({ readonly againAt: number } & Pick<DeliveryTask, 'attempt'> &
       Partial<Pick<DeliveryTask, 'redelivery' | 'firstAt'>>);
 
-export interface AttemptDeps {
-  readonly captures: Pick<Captures, 'get' | 'change'>;
+export interface AttemptDeps extends EventSourceDeps {
   readonly secrets: Pick<WebhookSecrets, 'get'>;
   readonly send: (url: string, event: SignedEvent) => Promise<AttemptResult>;
-  readonly cdnUrl: string;
   readonly webhookMetrics: WebhookMetrics;
   readonly deliveryLog: Pick<DeliveryLog, 'note'>;
   readonly log: Pick<Logger, 'info' | 'debug'>;
@@ -91,17 +89,18 @@ const done: NextAttempt = { done: true };
  * written: the task is then redelivered, and the receiver may get the same event twice.
  */
 export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Promise<NextAttempt> {
-  const { captures, secrets, cdnUrl, now } = deps;
+  const { secrets, now } = deps;
   const { account, uuid, revision } = task;
-  const record = (await captures.get(account, uuid))?.value;
-  if (record?.webhook === undefined || record.status === 'deleted') return done;
+  const source = await eventSourceOf(task, deps);
+  const record = source?.record;
+  if (source === null || record?.webhook === undefined) return done;
   if (isSuperseded(record.webhook, task)) return asRedelivery(record, now());
   const known = alreadyAttempted(record.webhook, task);
   if (known !== null) return known;
 
   const startedAt = now();
   const signing = signingSecrets(await secrets.get(account), startedAt);
-  const event = signEvent(record, task, { cdnUrl, now: startedAt, secrets: signing });
+  const event = await source.sign({ now: startedAt, secrets: signing });
   const { url } = record.webhook;
   const result = await deps.send(url, event);
   const endedAt = now();
@@ -110,7 +109,7 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   const delivery = deliveryAfter(record.webhook, task, result, { startedAt, againAt });
   const attempt = { event: task.event, revision, attempt: task.attempt };
   const entry = { ...attempt, at: startedAt, ...outcomeOf(result, { startedAt, endedAt, isLast: againAt === null }) };
-  const noted = await captures.change({ account, uuid }, noteDelivery(revision, delivery, entry));
+  const noted = await source.note(delivery, entry);
   deps.deliveryLog.note(account, deliveryOf({ uuid, url }, entry));
   recordAttempt(deps, task, record, result, againAt, (now() - startedAt) / 1000);
   if (noted?.webhook !== undefined && isSuperseded(noted.webhook, task)) return asRedelivery(noted, now());
@@ -125,7 +124,7 @@ const redeliveryDueMs = 15_000;
  * before it scheduled the task, or this task has replaced it. If the redelivery has been
  * attempted meanwhile, nothing is attempted twice.
  */
-function asRedelivery(record: CaptureRecord, now: number): NextAttempt {
+function asRedelivery(record: EventRecord, now: number): NextAttempt {
   const task = pendingDelivery(record);
   if (task === null) return done;
   const { attempt, redelivery = 0 } = task;
@@ -199,7 +198,7 @@ function deliveryAfter(
 function recordAttempt(
   { webhookMetrics, log }: AttemptDeps,
   { event, attempt }: DeliveryTask,
-  { uuid, account }: CaptureRecord,
+  { uuid, account }: EventRecord,
   result: AttemptResult,
   againAt: number | null,
   seconds: number,

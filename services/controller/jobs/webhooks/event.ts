@@ -1,19 +1,22 @@
 import { Webhook } from 'standardwebhooks';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
-import type { TestPayload, WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
-import { testEvent } from '@webcapture/shared/api/webhook.ts';
+import type { BatchSummary } from '@webcapture/shared/api/batch.ts';
+import type { BatchPayload, TestPayload, WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
+import { batchEvent, testEvent, type WebhookEvent } from '@webcapture/shared/api/webhook.ts';
 import type { DeliveryTask, TestTask } from '@webcapture/shared/queue/tasks.ts';
 import { messageId } from '@webcapture/shared/queue/tasks.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 /** An event of a capture (revision 0), or of its refresh with that revision. */
-type CaptureEvent = Pick<DeliveryTask, 'event' | 'revision' | 'occurredAt'>;
+interface CaptureEvent extends Pick<DeliveryTask, 'revision' | 'occurredAt'> {
+  readonly event: WebhookEvent;
+}
 
 /** A signed event, ready to send. */
 export interface SignedEvent {
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON of a {@link WebhookPayload} or {@link TestPayload}. */
+  /** JSON of a {@link WebhookPayload}, {@link BatchPayload} or {@link TestPayload}. */
   readonly body: string;
 }
 
@@ -37,6 +40,12 @@ export function signEvent(
   return signed(messageId(record.uuid, event.revision), content, options);
 }
 
+/** Like {@link signEvent}, for the event of a batch. */
+export function signBatchEvent(data: BatchSummary, occurredAt: number, options: SigningOptions): SignedEvent {
+  const content: BatchPayload = { type: batchEvent, timestamp: new Date(occurredAt).toISOString(), data };
+  return signed(messageId(data.id, 0), content, options);
+}
+
 /** Like {@link signEvent}, for a test event without a capture. */
 export function signTest(
   { uuid, url, occurredAt }: Pick<TestTask, 'uuid' | 'url' | 'occurredAt'>,
@@ -47,7 +56,7 @@ export function signTest(
   return signed(messageId(uuid, 0), content, options);
 }
 
-interface SigningOptions {
+export interface SigningOptions {
   readonly now: number;
   readonly secrets: readonly string[];
 }

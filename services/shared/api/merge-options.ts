@@ -1,0 +1,15 @@
+/**
+ * Merges the options of a request into common ones: objects field by field, other values as a whole. A key `__proto__` stays a plain property,
+ * so that the validation refuses it.
+ */
+export function mergeOptions(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
+  const merged = new Map(Object.entries(below));
+  for (const [name, value] of Object.entries(above)) {
+    const former = merged.get(name);
+    merged.set(name, isObject(former) && isObject(value) ? mergeOptions(former, value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
