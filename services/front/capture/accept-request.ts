@@ -276,7 +276,7 @@ function* brokenNeed(name: string, { option, values, because }: Need, sent: unkn
 
 const listOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
-/** Yields the violated rules of a webhook's address, in the field `name`. */
+/** Yields the rules that the address of a webhook violates. `name` is the name of its field in the messages. */
 export function* brokenWebhookRules(url: string, name = 'webhook.url'): Generator<string> {
   if (!isHttpUrl(url)) yield `${name} must be an absolute http or https address, not ${describeValue(url)}`;
   if (hasUser(url)) {
