@@ -10,11 +10,11 @@ export interface Check {
   readonly name: string;
   /** A program and its arguments. */
   readonly command: readonly [string, ...string[]];
-  /** Variables of its environment that are set when the caller's environment does not set them. */
+  /** Environment variables that are set unless the caller's environment sets them. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Whether the result depends on a file of the repository. A check with this function is not repeated while all these files are the ones
-   * that it last passed with. A check without it runs each time.
+   * Returns whether the result depends on a file of the repository. A check with this function runs again only if one of these files has
+   * changed since it last passed. A check without it runs each time.
    */
   readonly dependsOn?: (path: string) => boolean;
 }
@@ -23,23 +23,23 @@ export interface CheckResult {
   readonly name: string;
   readonly outcome: 'passed' | 'unchanged' | 'skipped' | 'failed';
   readonly seconds: number;
-  /** What the check printed, when it failed; why it was skipped, when it was. */
+  /** The output of a check that failed, or the reason why a check was skipped. */
   readonly text: string;
 }
 
-/** The SHA-256 of each file that the repository has or would commit, by its path; undefined without Git. */
+/** The SHA-256 of each file that is committed or could be committed, by its path; undefined without Git. */
 type Snapshot = ReadonlyMap<string, string> | undefined;
 
 const run = promisify(execFile);
 
 const maxBuffer = 64 * 1024 * 1024;
 
-/** A check that writes a line that begins with this, and exits with 0, did not check anything; the line says why. */
+/** A check that was skipped writes a line with this prefix and the reason, and exits with 0. */
 const skipMark = 'SKIPPED: ';
 
 /**
- * Runs all checks at once and calls `report` at the end of each. Records which inputs a check passed with, in a file for each check in
- * `recordFolder`.
+ * Runs all checks concurrently and calls `report` at the end of each. Records the inputs with which a check passed, in a file for each
+ * check in `recordFolder`.
  */
 export async function runChecks(
   checks: readonly Check[],
@@ -92,8 +92,8 @@ export function summaryOf(results: readonly CheckResult[]): string {
 }
 
 /**
- * The digest of all that the result of a check depends on: its command, Node.js, the installed packages (with the check's own tool), and the
- * files. Undefined when the check has no `dependsOn`, or without a snapshot.
+ * Returns the digest of everything that determines the result of a check: its command, Node.js, the installed packages (which include the
+ * tool of the check), and the files. Undefined if the check has no `dependsOn`, or without a snapshot.
  */
 function inputDigest({ command, dependsOn }: Check, snapshot: Snapshot): string | undefined {
   if (dependsOn === undefined || snapshot === undefined) return undefined;
@@ -104,10 +104,10 @@ function inputDigest({ command, dependsOn }: Check, snapshot: Snapshot): string 
   return hash.digest('hex');
 }
 
-/** npm writes it at each installation. */
+/** A file that npm writes at each installation. */
 const installedPackages = 'node_modules/.package-lock.json';
 
-/** Reads each file, since times of modification do not tell whether a content is the same. */
+/** Reads the content of each file, because modification times do not tell whether it has changed. */
 async function takeSnapshot(root: string): Promise<Snapshot> {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-per-directory=.gitignore'];
   const listed = await run('git', args, { cwd: root, maxBuffer }).catch(() => undefined);
@@ -122,7 +122,7 @@ async function contentHash(path: string): Promise<string> {
       .update(await readFile(path))
       .digest('hex');
   } catch (error) {
-    // It is deleted, and Git still lists it; or it is a link to a folder.
+    // Git still lists the file although it is deleted, or it is a link to a folder.
     return (error as NodeJS.ErrnoException).code ?? String(error);
   }
 }

@@ -25,7 +25,7 @@ if (counts !== undefined) {
   process.exit(failed === 0 ? 0 : 1);
 }
 
-/** Undefined in watch mode, which ends by itself. */
+/** Returns the counts; undefined in watch mode, which ends by itself. */
 async function main(): Promise<Counts | undefined> {
   const args = process.argv.slice(2);
   const own = (name: string) => args.includes(name);
@@ -33,7 +33,7 @@ async function main(): Promise<Counts | undefined> {
   const vitestArgs = args.filter((arg) => !/^--(tier=.*|all|watch)$/.test(arg));
   const { filter, options } = parseCLI(['vitest', isWatching ? 'watch' : 'run', ...vitestArgs]);
   const { changed, ...rest } = options;
-  // Whoever names files, or projects of long tests, wants all of their tests.
+  // If the arguments name files, all tests of these files run, including the long ones.
   const isNamed = filter.length > 0;
   const tiers: readonly Tier[] = own('--tier=long') ? ['long'] : own('--all') || isNamed ? ['fast', 'long'] : ['fast'];
 
@@ -87,14 +87,14 @@ async function main(): Promise<Counts | undefined> {
   return counts;
 }
 
-/** A project has the name of the folder that its tests are in. */
+/** Returns whether a test file is in one of the projects. A project has the name of the folder that contains its tests. */
 function isInProject(path: string, projects: readonly string[]): boolean {
   const isIn = (project: string) =>
     project.startsWith('!') ? !path.startsWith(`test/${project.slice(1)}/`) : path.startsWith(`test/${project}/`);
   return projects.length === 0 || projects.some(isIn);
 }
 
-/** Tools that are built or installed for minutes, by the test files that need them. */
+/** Returns the tools that these test files need and that take minutes to build or install. */
 function slowTools(paths: readonly string[]): readonly string[] {
   const needs = (part: string) => paths.some((path) => relative(root, resolve(root, path)).startsWith(part));
   return [
@@ -106,8 +106,8 @@ function slowTools(paths: readonly string[]): readonly string[] {
 }
 
 /**
- * Gets tools one after the other beside the tests that do not need them. A test that needs one waits for it, and fails with
- * the reason when it is not there.
+ * Installs tools one after the other while the tests that do not need them run. A test that needs a tool waits for it, and
+ * fails with the reason if the tool is still missing.
  */
 async function prepare(tools: readonly string[], signal: AbortSignal): Promise<void> {
   for (const tool of tools) {

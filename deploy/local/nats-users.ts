@@ -11,7 +11,7 @@ interface Permission {
   readonly subjects: readonly string[];
   /** A request to these subjects may have several responses. */
   readonly responses?: 'stream';
-  /** The service whose accounts publish these subjects; the main account if undefined. */
+  /** The service whose accounts publish these subjects; undefined for the main account. */
   readonly from?: Service;
 }
 type Permissions = Readonly<

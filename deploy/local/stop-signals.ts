@@ -7,7 +7,7 @@ import { onStopSignal } from '@webcapture/shared/runtime/shutdown.ts';
 export function onStopSignals(onStop: (why: string) => void, onStopAtOnce: () => void): void {
   const told = onStopSignal(onStop, onStopAtOnce);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => told(signal));
-  // The output has no reader any more.
+  // Nothing reads the output anymore.
   process.stdout.once('error', () => told('its output is closed'));
   process.stdout.on('error', () => undefined);
   if (process.channel) process.once('disconnect', () => told('the process that started it is gone'));

@@ -4,7 +4,7 @@ import { DocumentGoneError } from '../../services/renderer/browser/isolated-worl
 import type { CapturePage } from '../../services/renderer/browser/page.ts';
 import { type Answer, type Call, scriptOf } from './answering-page.ts';
 
-/** Of an empty page whose scripts have ended. */
+/** The answers of an empty page whose scripts have ended. */
 const defaultAnswers: Readonly<Record<string, Answer>> = {
   'Browser.getWindowForTarget': { windowId: 7 },
   'Page.createIsolatedWorld': { executionContextId: 1 },
@@ -38,17 +38,17 @@ function scriptsIn(expression: string): Call[] {
   return calls.map(scriptOf);
 }
 
-/** The browsers of a renderer, without a browser: the scripts and commands of their single page answer what a test says. */
+/** Replaces the browsers of a renderer. The test determines the results of the scripts and commands of its only page. */
 export class StandInBrowsers {
   /** Names and arguments of commands, scripts and calls of the page, in order. */
   readonly calls: Call[] = [];
-  /** Names and parameters of commands in sessions that a capture opens itself. */
+  /** Names and parameters of commands in the sessions that a capture opens itself. */
   readonly sessionCalls: Call[] = [];
-  /** What was asked for pages. */
+  /** The requirements of each request for a page. */
   readonly wanted: object[] = [];
-  /** How the captures ended. */
+  /** The outcomes of the captures. */
   readonly releases: unknown[] = [];
-  /** Settings that must be undone before another capture uses the page. */
+  /** Functions that undo settings before another capture uses the page. */
   readonly undo: (() => Promise<unknown>)[] = [];
   readonly page = new EventEmitter();
   /** The page's session. */
@@ -72,7 +72,7 @@ export class StandInBrowsers {
       try {
         for (const [name, ...args] of scripts) results.push(await answer(name, args));
       } catch (error) {
-        // An error of the script, in the protocol. If its document is gone, the command fails.
+        // The protocol reports an error of the script in the result. If the document is gone, the command itself fails.
         if (error instanceof DocumentGoneError) throw error;
         return { result: {}, exceptionDetails: { text: String(error) } };
       }

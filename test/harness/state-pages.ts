@@ -74,7 +74,7 @@ export class StateReports {
 export const queryOf = ({ url = '/' }: IncomingMessage, name: string) =>
   new URL(url, 'http://x').searchParams.get(name) ?? '';
 
-/** Every kind of storage of the page's origin, and the name of its tab. */
+/** Stores the secret in every kind of storage of the page's origin, and in the name of its tab. */
 async function plantStores(secret: string): Promise<void> {
   document.cookie = `plain=${secret}; Max-Age=9999`;
   localStorage.setItem('x', secret);
@@ -146,7 +146,7 @@ export async function plantState(by: string, secret: string): Promise<Found> {
   }
 }
 
-/** Reads every place. */
+/** Reads every place in which {@link plantState} stores something. */
 export async function lookForState(): Promise<Found> {
   const files: string[] = [];
   for await (const name of (await navigator.storage.getDirectory()).keys()) files.push(name);
@@ -168,7 +168,7 @@ export async function lookForState(): Promise<Found> {
   return found;
 }
 
-/** Sends messages to any other page of the same origin. */
+/** Exchanges messages with other pages of the same origin. */
 export async function talk(by: string): Promise<Found> {
   const heard = new Set<string>();
   const channel = new BroadcastChannel('x');
@@ -203,7 +203,7 @@ export async function plantReused(secret: string): Promise<Found> {
   await buckets()?.open(secret);
   for (const number of [1, 2, 3]) history.pushState({ secret }, '', `?number=${number}&by=${secret}`);
 
-  // These handlers write again while the page is left, or after that.
+  // These handlers store the secret again while the page is being left, or later.
   const again = () => {
     localStorage.setItem('again', secret);
     sessionStorage.setItem('again', secret);
@@ -218,11 +218,11 @@ export async function plantReused(secret: string): Promise<Found> {
   const channel = new BroadcastChannel('x');
   setInterval(() => channel.postMessage(secret), 5);
   void navigator.locks.request('x', () => new Promise(() => undefined));
-  // Late enough that the capture does not wait for them.
+  // These requests start so late that the capture does not wait for them.
   addEventListener('load', () =>
     setTimeout(() => {
       void send('/never');
-      // Responses arrive when the page is gone.
+      // The responses arrive when the page is gone.
       void send('/late?keepalive', { keepalive: true });
       navigator.sendBeacon('/late?beacon');
     }),
@@ -253,7 +253,7 @@ export async function plantReused(secret: string): Promise<Found> {
   return { plain: document.cookie, historyLength: history.length };
 }
 
-/** Reads every place, including what a document can see of the previous document in the same page. */
+/** Reads every place, and the state of the previous document in the same page that a document can see. */
 export async function lookAfterWipe(): Promise<Found> {
   const heard: unknown[] = [];
   new BroadcastChannel('x').onmessage = ({ data }) => heard.push(data);

@@ -12,7 +12,7 @@ export interface Batch {
 
 export const groupNames = ['unit', 'page'] as const;
 
-/** Imported by unit tests, but not mutated: schemas and sample data, in which nearly every mutant changes a text for people. */
+/** Files that unit tests import but that are not mutated: schemas and sample data. Nearly every mutant of them changes only a text. */
 export const declarations = [
   'services/front/api/capture-examples.ts',
   'services/shared/api/capture-request.ts',
@@ -21,7 +21,7 @@ export const declarations = [
   'services/shared/api/status.ts',
 ];
 
-/** Imported by unit tests for one function, but not mutated: the rest of the file does input and output, which integration tests cover. */
+/** Files from which unit tests import one function. They are not mutated: the rest does input and output, which integration tests cover. */
 export const acting = [
   'services/cli/batch/runner.ts',
   'services/cli/batch/sitemap.ts',
@@ -43,7 +43,7 @@ export const acting = [
 /** Pure functions that unit tests reach only through other files. */
 const indirect = ['services/front/capture/render-options.ts'];
 
-/** Excluded unit tests: the first reads a source, which StrykerJS changes, and the second takes seconds for random inputs. */
+/** Excluded unit tests. The first reads a source file, which StrykerJS changes. The second tries random inputs for seconds. */
 export const testsLeftOut = ['test/unit/front/status-page-script.test.ts', 'test/unit/fuzz/fuzz.test.ts'];
 
 export function filesOf(group: GroupName): string[] {

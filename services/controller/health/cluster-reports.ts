@@ -59,7 +59,7 @@ export interface RegionInClusters extends RegionReport {
   readonly silentClusters: readonly string[];
   /** Names of the pods in the last reports of the silent clusters. */
   readonly silentPods: readonly string[];
-  /** Descriptions of names that two clusters of the region use at the same time. */
+  /** Descriptions of conflicts: two clusters of the region use the same name at the same time. */
   readonly conflicts: readonly string[];
 }
 
@@ -105,7 +105,7 @@ const memoryMs = 15 * 60_000;
 /** Maximum time from the start to the first report. */
 const startTimeoutMs = 15_000;
 
-/** A watch without messages for this long is dead. */
+/** A watch that receives no message for this time is considered dead. */
 const maxSilenceMs = 3500;
 
 /** The reports received from one installation in one cluster. */
@@ -128,7 +128,7 @@ interface Heard {
 const replaces = (next: Heard, before: Heard): boolean =>
   isSameCluster(next, before) && next.count > 1 && before.last < next.first;
 
-/** Same name, or same Lease: a satellite reports under its first region, which can change. */
+/** Compares names and Leases instead of keys, because the key of a satellite contains its first region, which can change. */
 const isSameCluster = (a: Heard, b: Heard): boolean => a.name === b.name || a.uid === b.uid;
 
 /** Keeps the last reports of all clusters of the fleet in memory. Ages are measured on this process's own clock. */
@@ -156,7 +156,7 @@ export class ClusterReports {
     );
   }
 
-  /** Stores a report. An expired report is kept as the last one. */
+  /** Stores a report. A report that expires is kept as the last one. */
   receive(key: string, report: ClusterReport | null): void {
     const known = this.#received.get(key);
     // A restarted watch delivers the last report again.
@@ -177,7 +177,7 @@ export class ClusterReports {
     }
   }
 
-  /** Returns the time for which no cluster has reported a region although others report theirs; null if that is expected. */
+  /** Returns the time since the last report of a region if other regions are reported; null if no report is expected. */
   unreportedForMs(region: Region): number | null {
     const forMs = this.#now() - (this.#reportedAt.get(region) ?? this.#startedAt);
     const isHeard = this.#expected && this.#received.size > 0;

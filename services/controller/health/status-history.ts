@@ -28,9 +28,9 @@ const allComponents = ['queue', 'storage', 'engine', ...regions.map((region) => 
 
 interface Stored {
   readonly history: ComponentHistory | null;
-  /** Null: the entry does not exist. */
+  /** Null if the entry does not exist. */
   readonly revision: number | null;
-  /** Written by a later version during a rolling update or a rollback; never overwritten. */
+  /** Whether a later version wrote the entry, before a rollback or during a rolling update. Such an entry is never overwritten. */
   readonly isForeign: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface StatusHistoryParts {
 /**
  * Keeps the history of the components. Every controller remembers its observations, and the leader writes them, so a
  * new leader knows what happened while NATS was unavailable and no controller could lead. Each write names the previous
- * revision, so NATS refuses a late write of a former leader; the history is then read again and what it lacks is added.
+ * revision, so NATS refuses a late write of a former leader. The leader then reads the history again and adds what is missing.
  */
 export class StatusHistory {
   readonly #parts: StatusHistoryParts;
@@ -69,8 +69,8 @@ export class StatusHistory {
   /** Records a reading. Every controller calls it for each reading; it makes no request. */
   observe(report: DecidedStatus, readNow = this.#parts.now()): void {
     const now = this.#parts.now();
-    // A region's state is as old as the last moment when its renderers could be heard; the engine's as old as its
-    // regions'.
+    // The state of a region dates from the last moment when its renderers could be heard. The state of the engine dates
+    // from those of its regions.
     const regionTimes = report.components.filter(({ name }) => name.startsWith('engine.')).map(timeOf);
     for (const component of report.components) {
       const readAt = component.name === 'engine' ? Math.max(...regionTimes, 0) : timeOf(component);
@@ -85,7 +85,7 @@ export class StatusHistory {
     this.#retiredAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Writes due entries, as the leader. Throws when NATS does not answer; the entries then stay due. */
+  /** Writes the entries that are due. Only the leader calls it. If NATS does not answer, it throws and the entries stay due. */
   async write(term: Pick<Term, 'holds'>): Promise<void> {
     const writes = [...this.#components.values()].map((component) => component.write(term, this.#found));
     const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
@@ -146,7 +146,7 @@ class ComponentWriter {
   }
 
   observe({ status, message = '' }: ComponentStatus, at: number): void {
-    // The clock was ahead by more than a correction.
+    // The clock was so far ahead that the stored times are wrong.
     if ((this.#spans.at(-1)?.to ?? at) - at > maxAheadMs) this.#spans = [];
     const last = this.#spans.at(-1);
     if (last === undefined || at - last.to > maxGapMs) {
@@ -185,7 +185,7 @@ class ComponentWriter {
       };
       this.#drop(next.observedUntil);
     } catch (error) {
-      // Another leader wrote, or this process did in a write whose answer was lost: read before the next write.
+      // Another leader has written, or the answer to a write of this process was lost. Read before the next write.
       this.forget();
       if (!isWriteConflict(error)) throw error;
       await lease.confirm();

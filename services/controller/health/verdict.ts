@@ -7,7 +7,7 @@ export interface Verdict {
   readonly responseTimeMs?: number;
 }
 
-/** The reasons of all states that are not operational, the worst first. */
+/** Returns the reasons of all states that are not operational, the worst first. */
 export function reasonsOf(verdicts: readonly Verdict[]): string {
   return verdicts
     .filter(({ status }) => status !== 'operational')
@@ -21,7 +21,7 @@ export function duration(ms: number): string {
   return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
-/** A worse state is shown after two readings in a row, a better one after three. */
+/** A worse state is shown after two consecutive readings, a better one after three. */
 const readingsToWorse = 2;
 const readingsToBetter = 3;
 
@@ -32,9 +32,9 @@ export interface Damped {
 }
 
 /**
- * Adds one reading. The first one is shown at once. Afterwards a component gets as bad as the mildest of its last two
- * readings, or as good as the worst of its last three. So a single outlier changes nothing, and a component that
- * alternates between two bad states shows the milder one.
+ * Adds one reading. The first one is shown at once. Afterwards, the shown state gets worse only if the last two
+ * readings are worse (to the milder of the two), and better only if the last three are better (to the worst of the three).
+ * So a single outlier changes nothing, and a component that alternates between two bad states shows the milder one.
  */
 export function damp(before: Damped | null, reading: Verdict): Damped {
   if (before === null) return { shown: reading, readings: [reading] };
@@ -51,7 +51,7 @@ function show(shown: Verdict, readings: readonly Verdict[], latest: Verdict): Ve
   return latest.status === shown.status ? latest : shown;
 }
 
-/** The last `count` readings, latest first; empty when there are fewer. */
+/** Returns the last `count` readings, latest first; empty if there are fewer. */
 function latestFirst(readings: readonly Verdict[], count: number): readonly Verdict[] {
   return readings.length < count ? [] : readings.slice(-count).toReversed();
 }

@@ -9,7 +9,7 @@ import { fileResponseHeaders as headers, isNotModified, sendFile } from './send-
 
 type FileRequest = FastifyRequest<{ Params: { name: string } }>;
 
-/** Subtracted from the lifetime of a link for clock differences and the time until a client follows it. */
+/** Margin for clock differences and for the time until a client follows a link. It is subtracted from the lifetime of the link. */
 const linkMarginSeconds = 60;
 
 export interface FilesDeps {

@@ -16,9 +16,9 @@ interface MadeKey {
 interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
   readonly linkSecrets: Pick<LinkSecrets, 'rotate' | 'endMadeBy'>;
-  /** Called when a key has changed, so that caches drop it. */
+  /** Is called when a key has changed, so that caches drop it. */
   readonly onChange: (hash: string) => void;
-  /** Called with the id of a key whose signing secret has changed. */
+  /** Is called with the id of a key whose signing secret has changed. */
   readonly onLinkSecret: (id: string) => void;
   readonly now: () => number;
 }
@@ -281,7 +281,7 @@ const isValid = ({ revokedAt, expiresAt }: KeyRecord, now: number) =>
 const outlivesCaller = (what: string) =>
   new ServiceError(
     'FORBIDDEN',
-    `The ${what} would expire later than the API key of this request. Use an API key that does not expire earlier.`,
+    `The ${what} would expire later than the API key of this request. Send the request with an API key that expires later or never.`,
   );
 
 /**
@@ -318,7 +318,7 @@ export function newKeyView(made: { readonly key: string; readonly record: KeyRec
   return { ...keyView(made.record, now), key: made.key };
 }
 
-/** Returns the view of a revocation; includes other revoked keys only for `cascade`. */
+/** Returns the view of a revocation. It includes the other revoked keys only with `cascade`. */
 export function revokedKeyView(
   { record, alsoRevoked, isComplete }: Revoked,
   cascade: boolean,

@@ -40,7 +40,7 @@ import { brokenVisitorRules } from './visitor-rules.ts';
 export interface AcceptedRequest {
   readonly source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
   readonly options: RenderOptions;
-  /** In plain text: for the job only, and only if no key to seal them is configured. */
+  /** Secrets in plain text. Only the job may contain them, and only if no key to seal them is configured. */
   readonly secrets?: CaptureSecrets | undefined;
   /** Keyed hash of the secrets. Equal secrets have equal hashes. */
   readonly secretsHash?: string | undefined;
@@ -73,7 +73,7 @@ interface RequestLimits {
 }
 
 /**
- * Validates what the schema cannot: the rules between fields, the html, and whether the egress policy allows the addresses.
+ * Validates what the schema cannot check: the rules between fields, the html, and whether the egress policy allows the addresses.
  *
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
@@ -257,7 +257,7 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
   }
 }
 
-/** Yields the violated rules between options that the table of options states. */
+/** Yields the violated rules of the option table. */
 function* brokenNeeds(request: CaptureRequest): Generator<string> {
   for (const name of optionNames) {
     if (request[name] === undefined) continue;
@@ -279,7 +279,7 @@ function* brokenNeed(name: string, { option, values, because }: Need, sent: unkn
 
 const listOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
-/** Yields the violated rules of a webhook's address, in the field `name`. */
+/** Yields the rules that the address of a webhook violates. `name` is the name of its field in the messages. */
 export function* brokenWebhookRules(url: string, name = 'webhook.url'): Generator<string> {
   if (!isHttpUrl(url)) yield `${name} must be an absolute http or https address, not ${describeValue(url)}`;
   if (hasUser(url)) {
@@ -327,7 +327,7 @@ const base64 = /^(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}$/;
 export function decodeHtml(html: string): string {
   if (html.includes('<')) return html;
   const packed = html.replaceAll(/[\t\n\f\r ]/g, '');
-  // Checked before the padding is removed: a search for any number of `=` at the end takes quadratic time.
+  // This check precedes the removal of the padding, because a search for any number of `=` at the end takes quadratic time.
   if (!base64.test(packed)) throw notHtml();
   const bare = packed.replace(/={1,2}$/, '');
   // A group of one character encodes no byte. Padding, if present, must complete the last group of four.
@@ -343,6 +343,6 @@ export function decodeHtml(html: string): string {
 function notHtml(): ServiceError {
   return new ServiceError(
     'VALIDATION_ERROR',
-    'html must be HTML (it contains "<") or base64 (standard or URL-safe) of HTML in UTF-8',
+    'html must be HTML, which contains "<", or base64 (standard or URL-safe) of HTML in UTF-8',
   );
 }

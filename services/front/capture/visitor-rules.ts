@@ -6,7 +6,7 @@ import { isObject } from '../validation/is-object.ts';
 
 type VisitorRequest = Pick<CaptureRequest, 'locale' | 'timezone' | 'userAgent' | 'device'>;
 
-/** Yields the violated rules of the visitor options that a schema cannot express. */
+/** Yields the violated rules for visitor options, as far as a schema cannot express them. */
 export function* brokenVisitorRules({ locale, timezone, userAgent, device }: VisitorRequest): Generator<string> {
   if (device !== undefined && !devices.has(device)) yield explainDevice(device);
   if (locale !== undefined && canonicalLocale(locale) === undefined) {

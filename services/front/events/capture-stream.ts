@@ -53,7 +53,7 @@ export class CaptureStream {
     const { raw } = this.#reply;
     raw.writeHead(200, {
       ...eventStreamHeaders(this.#reply),
-      // The front may start to drain during the stream, when headers cannot be sent any more.
+      // The front may start to drain during the stream, when it is too late to send headers.
       connection: 'close',
     });
     this.#comments = setInterval(() => raw.write(comment), commentIntervalMs);

@@ -16,7 +16,7 @@ export const shedReasons = [
 
 export type ShedReason = (typeof shedReasons)[number];
 
-/** Limits of requests that are not charged, for each address without a valid key and for each account. */
+/** Limits for requests that are not charged: for each address without a valid key, and for each account. */
 export interface ClientLimitOptions {
   /** Number of failed authentications: burst, and rate per second. */
   readonly failures: { readonly capacity: number; readonly perSecond: number };
@@ -24,7 +24,7 @@ export interface ClientLimitOptions {
   readonly bytes: { readonly capacity: number; readonly perSecond: number };
   /** Bytes of an account's invalid bodies, and of its MCP messages without a capture: burst, and rate per second. */
   readonly accountBytes: { readonly capacity: number; readonly perSecond: number };
-  /** Delay of the refusals of an address that has exceeded its limit. */
+  /** Time by which responses to an address are delayed after it has exceeded its limit. */
   readonly penaltyMs: number;
 }
 
@@ -42,7 +42,7 @@ const requestBytes = 4096;
 export class ShedError extends RetryLaterError {}
 
 /**
- * Counts the cost of requests that are not charged, for the address until an API key is known to be valid, then for the
+ * Counts the cost of requests that are not charged: for the address until an API key is known to be valid, then for the
  * account. Beyond its limit, an address gets responses only for valid API keys. So it can neither stall the process nor
  * lock out other users of the address.
  */

@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** Time for which a browser may keep the answer to a preflight. Chromium keeps none for longer. */
+/** Time for which a browser may cache the response to a preflight. This is the maximum of Chromium. */
 const preflightSeconds = 7200;
 
 /** Headers of requests that the API reads and that browsers send only with permission. */
@@ -40,16 +40,16 @@ const exposedHeaders = [
 ];
 
 /**
- * Lets pages of the given origins call, with `fetch`, the routes that an API key opens, and read their responses and errors. Their
- * preflights, and those of routes that need no key, are answered before anything else is checked. Routes of the operator and of the
- * dashboard stay closed, and credentials of the browser (cookies, HTTP authentication) are never allowed. Call it before the routes
- * are added. Without origins it changes nothing.
+ * Allows pages of the given origins to call with `fetch` the routes that accept an API key, and to read their responses and errors.
+ * Preflights of these routes, and of routes that need no key, are answered before any other check. Routes of the operator and of the
+ * dashboard stay closed, and credentials of the browser (cookies, HTTP authentication) are never allowed. Call this function before
+ * the routes are added. Without origins, it changes nothing.
  *
  * @param origins as browsers send them, or only {@link anyOrigin}
  */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return;
-  /** Methods that a preflight may ask for, by path. */
+  /** Methods that a preflight may request, by path. */
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', (route) => {
     if (isForClients(route)) {
@@ -70,14 +70,14 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
       allowedHeaders,
       exposedHeaders,
       maxAge: preflightSeconds,
-      // Any other OPTIONS request is answered as without this.
+      // CORS does not change the response to any other OPTIONS request.
       preflight: headers['access-control-request-method'] !== undefined,
     };
   };
   await app.register(cors, { delegator: (request, done) => done(null, accessOf(request)) });
 }
 
-/** Whether a route is a documented one of the API that needs no token of the operator. */
+/** Returns whether the API documents a route and the route needs no token of the operator. */
 function isForClients(route: RouteOptions): boolean {
   const { schema, config } = route;
   const isDocumented = schema !== undefined && schema.hide !== true;
@@ -91,16 +91,16 @@ const opensWith = ({ schema }: RouteOptions, scheme: 'apiKey' | 'adminToken'): b
 const anyOrigin = '*';
 
 /**
- * Parses a list of origins, separated by commas, that browsers may call the API from.
+ * Parses a comma-separated list of the origins from which browsers may call the API.
  *
  * @returns the origins as browsers send them, or only {@link anyOrigin}
- * @throws Error that says of each invalid entry what is wrong and what to write
+ * @throws Error that describes the problem of each invalid entry and its correction
  */
 export function parseOrigins(list: string): readonly string[] {
   const entries = list.split(',').flatMap((entry) => entry.trim() || []);
   if (entries.includes(anyOrigin)) {
     if (entries.length === 1) return entries;
-    throw new Error('"*" allows every origin: write it alone, or only the other origins');
+    throw new Error('"*" allows every origin: write only "*", or only the other origins');
   }
   const problems = entries.flatMap((entry) => problemOf(entry) ?? []);
   if (problems.length > 0) throw new Error(problems.join('; '));

@@ -32,7 +32,7 @@ const pauseMs = { min: 10, max: 1000 } as const;
  * @throws Error if this version of Playwright has no known pipe, because the messages of a page would be unlimited
  */
 export class PipeThrottle {
-  /** Messages of all browsers. */
+  /** Number of messages of all browsers. */
   static #all = 0;
 
   #messages = 0;
@@ -45,7 +45,7 @@ export class PipeThrottle {
     const pipe = transport?._pipeRead;
     if (pipe === undefined)
       throw new Error(
-        'The pipe of this version of Playwright to its browser is unknown. Install the version in package.json.',
+        'This version of Playwright is not supported, because its pipe to the browser is unknown. Install the version in package.json.',
       );
     if (rootSession !== undefined) sendWithoutTraces(rootSession);
     if (transport?._pipeWrite) gatherWrites(transport._pipeWrite);
@@ -78,8 +78,8 @@ export class PipeThrottle {
 }
 
 /**
- * Writes everything of one turn of the event loop at once. Playwright writes each message and its terminating zero separately, and opening
- * a page takes a dozen messages.
+ * Writes all messages of one turn of the event loop together. Playwright writes each message and its terminating zero separately, and
+ * opening a page takes a dozen messages.
  */
 function gatherWrites(pipe: Writable): void {
   const write = pipe.write.bind(pipe) as (chunk: string) => boolean;
@@ -99,7 +99,7 @@ const withoutTraces = new WeakSet<object>();
 
 /**
  * Disables the stack traces of Playwright's commands. Playwright creates an error for each command in advance, with a trace of its internal
- * calls, which has no reader. The errors and their messages, which name the command, stay.
+ * calls, which is not used. The errors keep their messages, which name the command.
  */
 function sendWithoutTraces(session: object): void {
   const sessions = Object.getPrototypeOf(session) as { send?: Send };

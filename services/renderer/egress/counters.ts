@@ -16,14 +16,14 @@ export interface EgressLimits {
   /** Maximum number of open connections to servers; further ones are refused. */
   readonly maxConnections: number;
   /**
-   * Requests and tunnels that are served without a delay, more than nearly all pages make. Further requests wait and are served at
-   * `requestsPerSecond`.
+   * Number of requests and tunnels that are served without a delay. Nearly all pages make fewer. Further requests wait and are served
+   * at `requestsPerSecond`.
    */
   readonly requestBurst: number;
   readonly requestsPerSecond: number;
   /** Maximum number of downloaded bytes. Above it, all connections are closed and new ones are refused. */
   readonly maxDownloadBytes: number;
-  /** Maximum number of uploaded bytes, with the same effect. A page that is only viewed uploads little. */
+  /** Maximum number of uploaded bytes, with the same effect. A page uploads little while it is only viewed. */
   readonly maxUploadBytes: number;
 }
 
@@ -43,7 +43,7 @@ export interface EgressStats {
   /** Hosts that the policy refused, in the order of their first request; at most the first 1,000. */
   readonly blockedHosts: readonly string[];
   readonly blockedRequests: number;
-  /** Requests to names without an address, to unreachable servers, and beyond the limits. */
+  /** Number of requests to names without an address or to unreachable servers, and of requests that exceeded a limit. */
   readonly failedRequests: number;
   /** Hosts that exceeded the response timeout; at most the first 1,000. */
   readonly stalledHosts: readonly string[];
@@ -58,7 +58,7 @@ export interface EgressStats {
   readonly limitReached: SessionLimit | undefined;
 }
 
-/** Maximum number of hosts that are kept: a page may request any number of hosts, and memory must be bounded. */
+/** Maximum number of hosts that are kept. It bounds the memory, because a page may request any number of hosts. */
 const maxKept = 1000;
 
 /** Counts what happens in a proxy session. */

@@ -2,15 +2,15 @@ import type { Page, Request } from 'playwright';
 import { startTicker } from './connections.ts';
 import type { ProxySession } from './proxy.ts';
 
-/** Resource types that block parsing or painting of a page. Images and fonts only delay it. */
+/** Resource types that block the parsing or painting of a page. Images and fonts only delay the page. */
 const blockingTypes = new Set(['stylesheet', 'script']);
 
-/** Maximum silence of a connection that also carries other responses, before it is cut. */
+/** Maximum time without data before a connection that also carries other responses is cut. */
 const maxSilentMs = 1000;
 
 /**
- * Gives the proxy session information that only the browser has: which request has no response yet on an encrypted or shared
- * connection. A script or stylesheet that exceeds its timeout is cut, so that it does not block the page. All other requests
+ * Tells the proxy session which requests on encrypted or shared connections have no response yet. Only the browser knows
+ * this. A script or stylesheet that exceeds its timeout is cut, so that it does not block the page. All other requests
  * have the timeout of the navigation. That timeout applies to each document of the main frame separately, including
  * redirects and later navigations.
  *

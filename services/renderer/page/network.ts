@@ -3,14 +3,14 @@ import type { Frame, Page, Request, WebSocket } from 'playwright';
 import type { PageSession } from '../browser/page.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 
-/** Time without a request, as for Playwright's `networkidle`. */
+/** Time without a request, as in Playwright's `networkidle`. */
 const quietMs = 500;
 
-/** A tenth of the quiet time: the wait ends at most this much late. */
+/** A tenth of the quiet time. The wait ends late by this time at most. */
 const quietPollIntervalMs = 50;
-/** If two polls are further apart than this, the process was blocked. */
+/** Maximum time between two polls. After a longer time, the process was blocked. */
 const maxLookIntervalMs = 2 * quietPollIntervalMs;
-/** About one frame, in which a page shows a response. */
+/** About one frame: the time within which a page shows a response. */
 const fetchPollIntervalMs = 20;
 /** Short compared with the 40 ms within which a page sends its next request. */
 const askPollIntervalMs = 5;
@@ -98,7 +98,7 @@ export function watchNetwork(
   cdp.on('Network.eventSourceMessageReceived', onEvent);
   const isListening = () => [...connections.values()].some((connection) => connection.isAwaited);
 
-  /** Notes activity since the last call (waiting for a response counts), and returns the time without activity in milliseconds. */
+  /** Records activity since the last call, including a wait for a response. Returns the time without activity in milliseconds. */
   const observe = (isAwaited: boolean) => {
     const { bytesReceived } = proxySession.stats();
     if (bytesReceived !== lastBytes || isAwaited) {
@@ -182,7 +182,7 @@ class Connection {
 
 /** Resource types that can show more of a page. Images are waited for separately. */
 const contentTypes = new Set(['xhr', 'fetch', 'script', 'document']);
-/** Resource types that an app loads its content and parts with. */
+/** Resource types with which an app loads its code and content. */
 const fetchedTypes = new Set(['xhr', 'fetch', 'script']);
 /** Resource types that make up the content of a frame. */
 const frameTypes = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
@@ -209,7 +209,7 @@ function frameOf(request: Request): Frame | undefined {
   }
 }
 
-/** Counts requests of a kind that started after construction, and those that have not ended. */
+/** Counts the requests of a kind that started after construction, and those of them that have not ended. */
 export class LoadingRequests {
   readonly #page: Page;
   readonly #isWanted: (request: Request) => boolean;

@@ -50,7 +50,7 @@ export async function prepareForPrint(
 /**
  * Prints the page.
  *
- * @param fullPage the page laid out for one single page; undefined for paper
+ * @param fullPage the page, laid out as a single page; undefined for paper
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED
  */
 export async function printPdf(
@@ -63,7 +63,7 @@ export async function printPdf(
     await open.world.call(keepDarkScheme, [], { timeoutMs: lastCallTimeoutMs, what: 'setting the color scheme' });
   }
   const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
-  // Headings are read before printing, because a page may navigate after it was printed.
+  // The headings are read before printing, because a page may navigate after it was printed.
   const headings = pdf.outline === true ? await headingsOf(open) : [];
   const printed = await (fullPage ? printWhole(open, { ...options, pdf }, fullPage) : printPaper(open, pdf));
   const blank = isBlankPdf(printed.bytes, headerAndFooter(pdf).displayHeaderFooter);
@@ -74,7 +74,7 @@ function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
   return world.call(readHeadings, [], { timeoutMs: lastCallTimeoutMs, what: 'reading headings' }, [everyElement]);
 }
 
-/** Measured: to print tables with 54,000 cells, Chromium needs more than 768 MiB. Other elements need less. */
+/** Measurements show that Chromium needs more than 768 MiB to print tables with 54,000 cells. Other elements need less. */
 const cellsOfMebibyte = 50_000 / 768;
 
 /**
@@ -108,10 +108,10 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
 }
 
 /**
- * Gives the page the layout of the paper: print media, in a viewport of the size that the margins leave. Scripts get the resize event now
- * and redraw their charts. During printing they get no events.
+ * Gives the page the layout of the paper: print media, in a viewport with the size of the paper without its margins. Scripts get the resize
+ * event now and redraw their charts. During printing, they get no events.
  *
- * @returns the height that the margins leave, in CSS pixels
+ * @returns the height of the paper without its margins, in CSS pixels
  */
 export async function layOutForPaper(
   open: OpenPage,
@@ -126,7 +126,7 @@ export async function layOutForPaper(
   const helpers = [cssMayUse, everyElement, ...printFixedHelpers];
   const isNoted = media === 'print' && pdf.fixed !== 'repeat';
   if (isNoted) await world.call(noteFixedOnScreen, [], noting, helpers);
-  // Media first: scripts that handle the new width must see the print layout.
+  // The media type is set first, because scripts that handle the new width must see the print layout.
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   if (isNoted) await world.call(noteFixedByPrint, [], noting, helpers);
   await emulation.setLayoutWidth(column, tall);
@@ -136,7 +136,7 @@ export async function layOutForPaper(
 /** Returns the paper size that the page's @page rules set, in millimeters. Only a print shows which rule applies. */
 async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
   await open.world.callEach([usingPaper(pdf, false)], { timeoutMs: callTimeoutMs, what: 'setting the paper' });
-  // Without a history, a page that navigates back after printing stays.
+  // Without a history, the page cannot navigate back after printing.
   const forgotten = open.cdp.send('Page.resetNavigationHistory');
   await open.deadline.run(forgotten, callTimeoutMs, 'clearing the history');
   // The result of this print is not used. Tags would take most of its time.
@@ -150,7 +150,7 @@ async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
 }
 
 /**
- * Gives the page the layout of a single printed page as wide as the viewport: print media, in the column that the margins leave. Later
+ * Gives the page the layout of a single printed page that is as wide as the viewport: print media, in the column between the margins. Later
  * measurements match the print.
  */
 export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
@@ -165,7 +165,7 @@ export async function layOutForPrint(open: OpenPage, options: RenderOptions): Pr
   if (wider > column) await emulation.setLayoutWidth(wider);
 }
 
-/** The width that the margins leave, in CSS pixels of the page's layout. */
+/** Returns the width between the margins, in CSS pixels of the page's layout. */
 function columnOf({ pdf, viewport }: RenderOptions): number {
   const column = Math.floor((viewport.width - toPx(pdf.margin.left + pdf.margin.right)) / pdf.scale);
   if (column < 1) throw noRoom();
@@ -201,7 +201,7 @@ const toMm = (px: number) => (px / pxPerInch) * mmPerInch;
 const inInches = ({ width, height }: Size): Size => ({ width: width / mmPerInch, height: height / mmPerInch });
 
 /**
- * @param size of the paper, in inches
+ * @param size size of the paper, in inches
  * @param pageRanges pages to print; default: all
  */
 async function print(
@@ -253,7 +253,7 @@ async function print(
 type Templates = Pick<PdfOptions, 'headerTemplate' | 'footerTemplate'>;
 
 function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates): ServiceError {
-  // Measured: 21,000 links were printed, 33,600 were not. Without tags, they exceeded the memory limit of a page.
+  // In measurements, 21,000 links were printed, but 33,600 were not. Without tags, they exceeded the memory limit of a page.
   const many = 'too many links and elements for a pdf, which holds about 20,000 links';
   if (headerTemplate === undefined && footerTemplate === undefined) {
     return new ServiceError('PAGE_TOO_LARGE', `The page has ${many}. Use png or jpeg.`, { cause });

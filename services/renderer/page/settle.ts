@@ -53,7 +53,7 @@ export interface Settled {
 
 /** Browsers show text in a fallback font after 3 s without its web font. */
 const fontTimeoutMs = 3200;
-/** Scripts that fade in or count up take at most this long. */
+/** Time limit of the wait for elements that scripts fade in or count up. */
 const restTimeoutMs = 1500;
 /** Time limit of the wait for content that appears item by item. */
 const revealTimeoutMs = 7000;
@@ -93,7 +93,7 @@ export async function settle(
   if (painted !== true) painted.catch(() => undefined);
   // A page that has not painted waits for a stylesheet. Loading is stopped, so that it draws what has arrived.
   if (!loaded && !(await painted)) await deadline.run(open.cdp.send('Page.stopLoading'), callTimeoutMs, 'stopping');
-  // Not sooner: the browser resets the media type when the page moves to another process. A pdf sets its media later.
+  // The media type is not set earlier, because the browser resets it when the page moves to another process. A pdf sets it later.
   if (options.media === 'print' && options.format !== 'pdf') {
     open.undoLater(() => open.page.emulateMedia({ media: null }));
     await deadline.run(open.page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the media type');
@@ -122,7 +122,7 @@ export async function settle(
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
   let fullPage = options.isFullPage ? await growToWholePage(open, laidOut) : undefined;
-  // In a page with idle scripts nothing moves, unless the full-page layout has triggered something.
+  // Nothing moves in a page with idle scripts, unless the full-page layout has triggered something.
   let needsRestWait = !scriptsIdle || fullPage !== undefined;
   if (paper && !fullPage) {
     await assertPrintable(open);
@@ -160,7 +160,7 @@ export async function settle(
   await keepHidden(open, options);
   if (options.freeze && !(await stopMotion(open))) softTimeouts.push('animations');
   const [finished] = await world.callEach([step(finishAnimations), step(showPulsing)], limit('finishing animations'));
-  // Shows what the page does when an animation ends. (The screenshot itself draws the current state.)
+  // Waits for what the page does when an animation ends. (The screenshot itself draws the current state.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
   if (fullPage) fullPage = await refitHeight(open, fullPage, laidOut);
   const region = requestsRegion(options) ? await measureRegion(open, options) : undefined;
@@ -227,7 +227,7 @@ async function revealForPrint(
   return false;
 }
 
-/** Answers consent dialogs and hides leftovers of blocked content. Much faster the second time. */
+/** Answers consent dialogs and hides leftovers of blocked content. A second call is much faster. */
 async function hideBlocked(
   { deadline }: OpenPage,
   blocking: BlockingSession,

@@ -4,19 +4,19 @@ interface FormerSecret {
   readonly until: number;
 }
 
-/** A secret and its predecessors, which stay valid for a while, so that those who know them can switch. */
+/** A secret and its predecessors, which stay valid for a while, so that users of the secret have time to switch. */
 export interface RotatedSecret {
   readonly secret: string;
   /** Newest first. Some may have expired: see {@link signingSecrets}. */
   readonly former: readonly FormerSecret[];
 }
 
-/** Maximum number of former secrets that are accepted or sign alongside the newest; older ones are dropped. */
+/** Maximum number of former secrets that stay valid alongside the newest one. Older ones are dropped. */
 const maxFormer = 4;
 
 /**
- * Replaces a secret. The previous one stays valid for `graceMs`. Earlier ones stay valid until then at most, and not
- * longer than before. So a secret in use is not lost if the rotation is requested twice by mistake.
+ * Replaces a secret. The previous secret stays valid for `graceMs`. Each earlier secret ends at the same time, or at its
+ * own end if that is sooner. So a secret in use remains valid if the rotation is requested twice by mistake.
  *
  * @param found null if there was no secret
  * @param now Unix milliseconds

@@ -25,11 +25,11 @@ export function tokenCost(request: Pick<CaptureRequest, 'antiBot'>): number {
  */
 export type RenderOptions = Readonly<Pick<CaptureRequest, Exclude<PageOptionName, 'pdf' | 'steps'>>> & {
   readonly pdf: PdfOptions;
-  /** The values that they enter are secrets of the capture. */
+  /** The steps, without the values that they enter. These values are secrets of the capture. */
   readonly steps?: readonly PublicStep[];
-  /** From a device: it has a touch screen and applies the viewport meta tag. */
+  /** Whether the device of the request has a touch screen and applies the viewport meta tag. */
   readonly isMobile?: true;
-  /** From a device, in CSS pixels. */
+  /** The screen of the device of the request, in CSS pixels. */
   readonly screen?: Device['screen'];
   /** Names of the secrets of the capture; the options never contain their values. */
   readonly secrets?: SecretNames;

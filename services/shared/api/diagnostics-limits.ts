@@ -7,12 +7,12 @@ export const diagnosticsLimits = {
   console: 200,
   requests: 200,
   blocked: 100,
-  /** Items of each list of what was still moving. */
+  /** Maximum number of items in each list of what was still moving. */
   moving: 20,
-  /** Characters of a text, such as a console message. */
+  /** Maximum number of characters of a text, such as a console message. */
   text: 1000,
-  /** Characters of an address. */
+  /** Maximum number of characters of an address. */
   url: 2048,
-  /** Characters of a name. */
+  /** Maximum number of characters of a name. */
   name: 200,
 } as const;

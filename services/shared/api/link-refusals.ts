@@ -1,12 +1,12 @@
 /**
- * Returns the options of a request, which may be invalid, that a link cannot have.
+ * Returns the options of a request that are not allowed in a link. The request may be invalid.
  *
- * @param refused all such options, by dotted paths
+ * @param refused the dotted paths of all options that are not allowed in links
  */
 export const optionsWithoutLink = (request: object, refused: Iterable<string>): readonly string[] =>
   [...refused].filter((name) => isGiven(request, name.split('.')));
 
-/** Whether an object has a value at a path, which may lead through the items of lists. */
+/** Returns whether an object has a value at a path. In a list, any item may have the value. */
 function isGiven(value: unknown, path: readonly string[]): boolean {
   const [field, ...rest] = path;
   if (field === undefined) return true;

@@ -23,7 +23,7 @@ export const paperMm: Readonly<Record<PaperName, readonly [width: number, height
   Ledger: [431.8, 279.4],
 };
 
-/** Limits of paper sides in millimeters: from the narrowest labels to 200 inches, the limit of PDF 1.x viewers. */
+/** Limits of the sides of paper in millimeters: from the narrowest labels to 200 inches, the limit of viewers for PDF 1.x. */
 export const minPaperMm = 10;
 export const maxPaperMm = 5080;
 
@@ -50,5 +50,5 @@ export function paperSizeOf({
 export const fixedModes = ['repeat', 'once'] as const;
 export type FixedMode = (typeof fixedModes)[number];
 
-/** Supplied HTML is usually a document, which repeats a fixed footer on every page; a web site usually has a fixed bar. */
+/** Fixed elements of supplied HTML are usually headers and footers for every page. Those of a website are usually bars. */
 export const defaultFixed = (isHtml: boolean): FixedMode => (isHtml ? 'repeat' : 'once');

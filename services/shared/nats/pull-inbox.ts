@@ -23,7 +23,7 @@ export interface Puller {
   readonly stream: string;
   readonly durable: string;
   delivered(message: PulledMessage): void;
-  /** `request` is the name that the puller gave its request. */
+  /** Called with each status of a request. `request` is the name that the puller chose in {@link PullInbox.ask}. */
   answered(request: string, status: PullStatus): void;
   /** Called if the user of this connection may not pull. */
   denied(error: Error): void;
@@ -200,7 +200,7 @@ export interface Delivery {
   readonly pending: number;
 }
 
-/** A message that this process has until it is acknowledged or nak'd, or until its ack wait ends. */
+/** A message that belongs to this process until it is acknowledged or nak'd, or until its ack wait ends. */
 export interface PulledMessage extends Delivery {
   readonly subject: string;
   readonly data: Uint8Array;

@@ -6,7 +6,7 @@ import { delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type InstalledRegion, isRegion, type Region } from '../runtime/regions.ts';
 
-/** The settings that all processes of a fleet must share, each as a text that can be compared. */
+/** The settings that must be the same in all processes of a fleet. The value of each is a text that can be compared. */
 export const fleetFields = [
   'regions',
   'storage',
@@ -96,8 +96,8 @@ export function readFleetConfig(live: Pick<Entries, 'get'>) {
 const checkIntervalMs = 10_000;
 
 /**
- * Compares a process with the configuration of its fleet. Logs each difference once, and reports it by a metric. Changes nothing, because
- * the hub decides.
+ * Compares a process with the configuration of its fleet. Logs each difference once and reports it in a metric. The configuration stays
+ * unchanged, because the hub decides.
  */
 export class FleetConfigCheck {
   readonly #own: Partial<FleetValues>;
@@ -136,7 +136,7 @@ export class FleetConfigCheck {
     return fields;
   }
 
-  /** Compares periodically until the signal aborts. Never throws. */
+  /** Compares the process with its fleet periodically until the signal aborts. Never throws. */
   async follow(live: Entries, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

@@ -13,7 +13,7 @@ const memoryMs = 15 * 60_000;
 /** Time without heartbeats after which a watch is considered broken; shorter than the freshness of a heartbeat. */
 const maxSilenceMs = 3500;
 
-/** Limits the memory that a compromised renderer can use in other processes by invented names. */
+/** Limits the memory that a compromised renderer can use in other processes with invented names. */
 const maxPodsPerRegion = 10_000;
 const maxSilentPerRegion = 1000;
 
@@ -32,7 +32,7 @@ interface Seen {
   readonly heardAt: number;
 }
 
-/** Sums of the renderers of a region that currently accept captures. */
+/** Sums over those renderers of a region that currently accept captures. */
 export interface FleetLoad {
   readonly renderers: number;
   readonly slots: number;
@@ -42,10 +42,10 @@ export interface FleetLoad {
   readonly renderMs: number | null;
 }
 
-/** A silent renderer, by its last heartbeat. */
+/** The last heartbeat of a silent renderer, and the duration of the silence. */
 export type SilentRenderer = RendererHeartbeat & { readonly forMs: number };
 
-/** A renderer whose pod now runs another process, by its last heartbeat. */
+/** The last heartbeat of a renderer whose pod now runs another process. */
 export interface ReplacedRenderer extends SilentRenderer {
   /** Time since the first heartbeat of that process. */
   readonly successorForMs: number;
@@ -56,7 +56,7 @@ interface RegionSums {
   slots: number;
   busy: number;
   ended: number;
-  /** Whole milliseconds, so that additions and subtractions cancel out. */
+  /** An integer, so that additions and subtractions cancel out exactly. */
   spentMs: number;
   fresh: number;
   silent: number;
@@ -67,7 +67,7 @@ const faults = ['malformed', 'too_many', 'conflict'] as const;
 export type HeartbeatFault = (typeof faults)[number];
 
 /**
- * The live renderers, kept in memory from their heartbeats. Sums by region are updated with each heartbeat, so that
+ * Keeps the live renderers in memory, as their heartbeats describe them. Each heartbeat updates the sums by region, so that
  * reading them takes the same time for any number of pods. Freshness depends on the arrival of heartbeats by the clock of
  * this process, so the clocks of pods do not matter. Heartbeats are not trusted.
  */
@@ -110,7 +110,7 @@ export class Fleet {
     );
   }
 
-  /** Milliseconds since heartbeats are received without a gap; 0 while they are not. */
+  /** Returns the milliseconds for which heartbeats have arrived without a gap; 0 if they do not arrive. */
   watchedForMs(): number {
     return this.#watchedSince === null ? 0 : this.#now() - this.#watchedSince;
   }
@@ -197,7 +197,7 @@ export class Fleet {
     return this.fresh(region).filter(isServing);
   }
 
-  /** Moves renderers that have become silent, at most every `everyMs`. Visits no others. */
+  /** Moves renderers that have become silent, at most every `everyMs`. Visits only these renderers. */
   #sweep(now: number, everyMs: number): void {
     if (now - this.#sweptAt < everyMs) return;
     this.#sweptAt = now;

@@ -12,7 +12,7 @@ interface CaptureTask {
 
 /**
  * Scheduled work of the leader of the fleet. A task names a capture; the record of the capture determines what is done.
- * Therefore, a repeated or late task is harmless. Times are Unix milliseconds.
+ * Therefore, a repeated or late task is harmless. Times are in Unix milliseconds.
  */
 export type Task =
   /** Makes sure that the job of an accepted capture (revision 0), or of a refresh, is in the queue. */
@@ -92,7 +92,7 @@ export const receiverOf = (url: string): string => new URL(url).host;
 /** Returns the id of an event, which is the same in all attempts. It contains no dot, because a dot ends the id in the signed text. */
 export const messageId = (uuid: string, refreshNumber: number) => `msg_${uuid}_${refreshNumber}`;
 
-/** Returns the name of a task, with which its subjects end. A task replaces an earlier one with the same name. */
+/** Returns the name of a task, which is the last part of its subjects. A task replaces an earlier one with the same name. */
 export const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>
   `${account}.${uuid}.${revision}`;
 
@@ -103,11 +103,11 @@ export function parseTask(data: Uint8Array): Task {
     throw new TypeError('the message is not a task');
   const { account, uuid } = task;
   if (typeof uuid !== 'string' || typeof account !== 'string' || !isKeyPart(account)) {
-    throw new TypeError('the task names no capture');
+    throw new TypeError('the task has no valid capture');
   }
   if ((task.kind === 'dispatch' || task.kind === 'webhook') && !Number.isInteger(task.revision)) {
-    throw new TypeError('the task names no revision');
+    throw new TypeError('the task has no valid revision');
   }
-  if (task.kind === 'webhook' && typeof task.receiver !== 'string') throw new TypeError('the task names no receiver');
+  if (task.kind === 'webhook' && typeof task.receiver !== 'string') throw new TypeError('the task has no receiver');
   return task;
 }

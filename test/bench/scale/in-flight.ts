@@ -14,14 +14,14 @@ import { wideBytes } from '../../harness/limits.ts';
 
 const inFlight = 5000;
 const maxInFlight = 10_000;
-/** With this limit the account is near it: as many reservations as possible are named, and releases are written at once. */
+/** A limit that the account nearly reaches. Then as many reservations as possible are named, and releases are written immediately. */
 const nearlyAll = inFlight + 500;
 const slots = 100;
 const checks = 500;
 const maxValueBytes = 64 * 1024;
 const maxRatio = 1.5;
 
-/** Measures an account with thousands of captures in flight: all must complete, and the cost of an admission must not grow. */
+/** Measures an account with thousands of captures in flight: all captures must complete, and the cost of an admission must not grow. */
 export async function benchInFlight(goals: Goals): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const { session, front } = await startService(parts, { maxInFlight }, { WEBCAPTURE_QUEUE_TIMEOUT: '300' });
@@ -102,8 +102,8 @@ async function limitBytes({ jsm }: NatsSession, account: string): Promise<number
 }
 
 /**
- * Measures admissions in this process, as in a front, for an account with captures in flight and one without, in alternation. The
- * admissions are sequential and without HTTP.
+ * Measures admissions alternately for an account with captures in flight and for one without. The admissions are sequential. They run in
+ * this process without HTTP, with the code of a front.
  */
 async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ none: number; many: number }> {
   const usage = new AccountUsage(session);

@@ -8,7 +8,7 @@ import { capturesWithin, spreadOf, turnsOf, type Interval, type Spread, type Tur
 export const perBlock = 12;
 
 export interface SequentialResult extends Spread {
-  /** Per capture, including deferred work; undefined if it was not measured. */
+  /** Cost per capture, including deferred work; undefined if it was not measured. */
   readonly cost: SequentialCost | undefined;
 }
 
@@ -21,12 +21,12 @@ interface SequentialCost {
 /** Times in milliseconds. */
 export interface SaturatedResult extends Percentiles {
   readonly perSecond: number;
-  /** Of the slowest and of the fastest round. */
+  /** Throughput of the slowest and of the fastest round. */
   readonly leastPerSecond: number;
   readonly mostPerSecond: number;
-  /** Per capture; undefined if the processes cannot be observed. */
+  /** Processor time per capture; undefined if the processes cannot be observed. */
   readonly time: ProcessorTime | undefined;
-  /** The maximum in bytes, by kind of process. */
+  /** Maximum memory in bytes, by kind of process. */
   readonly memory: ReadonlyMap<string, number>;
 }
 
@@ -80,7 +80,7 @@ function meanCost(costs: readonly (SequentialCost & { readonly captures: number 
 
 const idleMs = 5000;
 
-/** Measures the processor time per millisecond of the processes without captures. */
+/** Measures the processor time per millisecond that the processes use without captures. */
 export async function measureIdle(contenders: readonly Contender[]): Promise<ReadonlyMap<Contender, ProcessorTime>> {
   for (const contender of contenders) await settle(contender);
   const read = () => contenders.map((contender) => processorTimeOf(contender.processes()));
@@ -121,12 +121,12 @@ export async function settle({ processes }: Contender): Promise<void> {
 export interface SaturationOptions {
   readonly clients: number;
   readonly rounds: number;
-  /** The minimum per round; a round continues until it has enough captures. */
+  /** Minimum duration of a round. A round continues until it has enough captures. */
   readonly seconds: number;
   readonly minCaptures: number;
 }
 
-/** Runs this number of clients, each of which sends its next request after a response. The contenders alternate by round. */
+/** Runs concurrent clients, each of which sends its next request after a response. The contenders alternate by round. */
 export async function saturateInTurns(
   contenders: readonly Contender[],
   task: BenchTask,

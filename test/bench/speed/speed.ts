@@ -58,7 +58,7 @@ const full: Plan = {
   takes: () => true,
 };
 
-/** Takes two minutes on two idle cores; V8 has not yet compiled much of the contenders' code. */
+/** A plan of two minutes on two idle cores. V8 compiles only a part of the contenders' code in this time. */
 const quick: Plan = {
   blocks: 2,
   warmUps: 1,
@@ -66,7 +66,7 @@ const quick: Plan = {
   takes: (page, format) => ['tiny png', 'tiny pdf', 'JS-heavy png', 'card png'].includes(`${page} ${format}`),
 };
 
-/** Measures captures of several pages in several formats, by the whole service and by its peers, in one run. */
+/** Measures captures of several pages in several formats with the whole service and with the other contenders. */
 export async function benchSpeed(options: SpeedOptions): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const tools = await ensureTestTools(say);
@@ -215,7 +215,7 @@ function measureSaturated(
   return forEachTask(tasks, 'at saturation', measure, ({ perSecond }) => `${perSecond.toFixed(1)} per second`);
 }
 
-/** Measures each task and prints its results at once, because a whole run takes nearly an hour. */
+/** Measures each task and prints its results immediately, because a whole run takes nearly an hour. */
 async function forEachTask<Result>(
   tasks: readonly BenchTask[],
   what: string,

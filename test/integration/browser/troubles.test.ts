@@ -16,7 +16,7 @@ const before = process.env.TMPDIR;
 const held: (() => void)[] = [];
 const run = promisify(execFile);
 let folder: string;
-/** An error if mounting is not possible. */
+/** An error if the disk could not be mounted. */
 let disk: unknown;
 let engine: TestEngine;
 let site: TestSite;
@@ -28,7 +28,7 @@ const green = html('<script>document.body.style.background = "#0a0"</script>');
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wc-'));
   process.env.TMPDIR = folder;
-  // This disk can be filled. It has the shared memory, too: Playwright disables /dev/shm in Chromium.
+  // A disk that the tests can fill. It also holds the shared memory, because Playwright disables /dev/shm in Chromium.
   disk = await run('mount', ['-t', 'tmpfs', '-o', 'size=128m', 'tmpfs', folder]).catch((error: Error) => error);
   site = await TestSite.start({
     '/': green,
@@ -39,7 +39,7 @@ beforeAll(async () => {
       stopBusiest();
       response.writeHead(404).end();
     },
-    // Reports that it has loaded, and stays busy until its process is stopped.
+    // The page reports that it has loaded, and stays busy until its process is stopped.
     '/loads': html(
       `<script>
         document.body.style.background = "#0a0";
@@ -68,8 +68,8 @@ afterAll(async () => {
 });
 
 /**
- * Browser processes of this file's engines. The worker may have other engines, which keep a process that hangs, because they serve no
- * captures here. Playwright's folder of a browser is in the folder of this file.
+ * Returns the browser processes of this file's engines, whose folders are in the folder of this file. The worker may have other engines,
+ * whose processes may still hang, because they serve no captures here.
  */
 async function browserProcesses() {
   const all = await descendantsOf(process.pid);
@@ -93,20 +93,20 @@ async function expectGreen(bytes: Buffer, size: string, at = 300): Promise<void>
 }
 
 /**
- * Expects three correct pictures in a row soon. Before them, the affected browser and its spare may each lose a
+ * Expects three consecutive correct pictures. Before them, the affected browser and its spare may each lose a
  * capture, with an outcome of `lost`. More may fail if a browser hangs, which is detected only after a while.
  */
 async function expectServing(lost: readonly string[], deadlineMs: number): Promise<void> {
   const maxLost = lost.includes('CAPTURE_TIMEOUT') ? 6 : 2;
   for (let right = 0, tries = 0; right < 3; tries += 1) {
-    // A short first deadline detects a hanging browser soon. Later ones allow for a busy machine.
+    // A short first deadline detects a hanging browser early. The later deadlines allow for a busy machine.
     const shot = engine.render(site.url('/'), {}, { deadlineMs: deadlineMs + 500 * tries });
     const outcome = await outcomeOf(shot);
     if (outcome !== 'completed') expect(lost).toContain(outcome);
     expect(tries).toBeLessThan(3 + maxLost);
     right = outcome === 'completed' ? right + 1 : 0;
     if (right > 0) await expectGreen((await shot).bytes, '640x480');
-    // A lost browser is not replaced at once.
+    // The replacement of a lost browser takes a while.
     else await delay(100);
   }
 }
@@ -123,7 +123,7 @@ describe('a capture ends soon, and the next ones are correct, when', () => {
     ['the graphics process hangs', '--type=gpu-process', 'SIGSTOP', /CAPTURE_TIMEOUT/],
   ] as const)('%s', async ([, kind, signal, wanted]) => {
     const hangs = signal === 'SIGSTOP';
-    // A partial hang is not detected: the capture ends at its deadline, and must start before.
+    // A partial hang is not detected: the capture ends at its deadline, so it must start before the deadline.
     const deadlineMs = hangs && kind !== '' ? 6000 : 20_000;
     const ending = outcomeOf(engine.render(site.url('/held'), {}, { deadlineMs }));
     await until('the page to be under way', () => held.length > 0);
@@ -138,7 +138,7 @@ describe('a capture ends soon, and the next ones are correct, when', () => {
     const gone = async () => {
       const alive = await Promise.all(victims.map(({ pid }) => isAlive(pid)));
       if (!alive.includes(true)) return true;
-      // A hanging spare is detected only when it is used: by the second of two captures at once.
+      // A hanging spare is detected only when it is used: by the second of two concurrent captures.
       const both = [1, 2].map(() => outcomeOf(engine.render(site.url('/'), {}, { deadlineMs: 1500 })));
       await Promise.all(both);
       return false;
@@ -156,7 +156,7 @@ describe('a capture ends soon, and the next ones are correct, when', () => {
       const start = performance.now();
       const ending = engine.render(site.url('/'), { viewport: { width: 2000, height: 2000 } }, { deadlineMs: 3000 });
       const outcome = await outcomeOf(ending);
-      // Ends at its deadline, and never with half a picture.
+      // The capture ends at its deadline, and never with an incomplete picture.
       expect(performance.now() - start).toBeLessThan(5000);
       if (outcome === 'completed') await expectGreen((await ending).bytes, '2000x2000', 1990);
       else expect(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT']).toContain(outcome);
@@ -193,7 +193,7 @@ test.for(['png', 'pdf'] as const)('a page that gets no processor for ten seconds
 
 test('a capture that times out in a hanging browser is retried once in another one', async () => {
   const others = new Set((await browserProcesses()).map(({ pid }) => pid));
-  // The liveness check must not detect the hang before.
+  // The capture must time out before the liveness check detects the hang.
   const patient = await TestEngine.start({ livenessTimeoutMs: 120_000 });
   const stopped: number[] = [];
   try {

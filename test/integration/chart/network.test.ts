@@ -22,7 +22,7 @@ const istiod = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.nam
 const probes = { from: [{ ipBlock: { cidr: '169.254.7.127/32' } }] };
 const exporter = { ports: [{ port: 4317 }] };
 
-/** Values for networks that do not affect each other. */
+/** Network options that do not affect each other. */
 const custom = {
   ipFamilyPolicy: 'PreferDualStack',
   ipFamilies: ['IPv6', 'IPv4'],
@@ -131,7 +131,7 @@ describe('a service mesh', () => {
     }
   });
 
-  test('has access to DNS in the pod of NATS, as have its other egress rules', () => {
+  test('gives the pod of NATS access to DNS, as any additional egress rule does', () => {
     expect(policyOf(defaults, 'nats').egress).toEqual([]);
     expect(policyOf(objects, 'nats').egress.map(portsOf)).toEqual([[53, 53], [4317], [15_008, 15_012]]);
   });

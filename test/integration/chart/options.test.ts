@@ -134,7 +134,7 @@ test('the seccomp profile is installed once on the nodes of each region', () => 
     [name('seccomp-eu-west'), { pool: 'europe', arch: 'amd64' }, [{ key: 'europe', operator: 'Exists' }]],
     [name('seccomp-us-east'), { pool: 'render', arch: 'amd64' }, undefined],
   ]);
-  // The folder of the kubelet belongs to root, so that the installer runs as root.
+  // The installer runs as root, because the folder of the kubelet belongs to root.
   for (const object of installers) {
     expect(podOf(object)?.containers[0]?.securityContext).toMatchObject({ runAsUser: 0, runAsNonRoot: false });
   }

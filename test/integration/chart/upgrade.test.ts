@@ -42,7 +42,7 @@ test(
     const { objects: after } = await renderAnew({ ...pinned, commonLabels: { team: 'other' } }, [], folder);
     expect(workloads(after).map(({ metadata }) => metadata.labels?.['helm.sh/chart'])).toContain('webcapture-9.9.9');
     expect(workloads(after).map(templateOf)).toEqual(workloads(before).map(templateOf));
-    // Kubernetes refuses changes of these.
+    // Kubernetes refuses to change these fields.
     const claims = (objects: readonly KubeObject[]) =>
       (find(objects, 'StatefulSet', 'wc-webcapture-nats')['spec'] as { volumeClaimTemplates: object })
         .volumeClaimTemplates;

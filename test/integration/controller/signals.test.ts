@@ -68,7 +68,7 @@ test('a background capture whose signal was lost is found by the signal of the l
   measured('a signal got lost, the job taken', performance.now() - started);
 });
 
-test('a background capture of a dead renderer is found although its shard has no waiting job', async () => {
+test('the background capture of a dead renderer is taken although no job waits in its shard', async () => {
   const { session } = nats;
   renderer.die();
   const { uuid, held } = await takeSilently('widow');

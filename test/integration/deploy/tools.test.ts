@@ -19,7 +19,7 @@ import { compareVersions } from '../../../deploy/tools/versions.ts';
 import { until } from '../../harness/until.ts';
 import { tempDir } from './support.ts';
 
-/** A program that prints its version. */
+/** Creates a program that prints its version. */
 async function program(path: string, version: string): Promise<string> {
   await mkdir(join(path, '..'), { recursive: true });
   await writeFile(path, `#!/bin/sh\necho "gadget: v${version}"\n`);
@@ -27,7 +27,7 @@ async function program(path: string, version: string): Promise<string> {
   return path;
 }
 
-/** Makes the tool in the cache, and counts. */
+/** Makes the tool in the cache, and counts how often it does. */
 function makeIt(count: { made: number }): Strategy {
   return {
     title: 'make it',
@@ -240,7 +240,7 @@ test('every tool of the registry has a unique name and a command to run by hand'
   }
 });
 
-/** A process that needs a tool which takes long to make. Each run creates a folder in `made`. */
+/** Returns the script of a process that needs a tool with a slow build. Each build creates a folder in `made`. */
 function callerScript(root: string): string {
   const module = (name: string) => JSON.stringify(new URL(`../../../deploy/tools/${name}`, import.meta.url).href);
   return `

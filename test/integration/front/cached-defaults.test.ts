@@ -16,7 +16,7 @@ interface DefaultOption {
   readonly value: unknown;
 }
 
-/** Every option of the schema with a default, at any depth. */
+/** Returns all options of the schema that have a default, at any depth. */
 function optionsWithDefaults(schema: JsonSchema, path: readonly string[] = []): DefaultOption[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
     const own = [...path, name];
@@ -25,7 +25,7 @@ function optionsWithDefaults(schema: JsonSchema, path: readonly string[] = []): 
   });
 }
 
-/** What a request needs with an option, by the start of its path. */
+/** The fields that an option requires in the request, by the start of the option's path. */
 const needs: Readonly<Record<string, Fields>> = {
   pdf: { format: 'pdf' },
   'pdf.encryption': { format: 'pdf', pdf: { encryption: { userPassword: 'a' } } },
@@ -45,7 +45,7 @@ function withOption(request: Fields, [name = '', ...inside]: readonly string[], 
   return { ...request, [name]: inside.length === 0 ? value : withOption(child, inside, value) };
 }
 
-/** Of a cached request, `responseCache.enabled` cannot have its default. */
+/** Excludes `responseCache.enabled`, which cannot have its default in a cached request. */
 const options = optionsWithDefaults(captureRequestSchema as object).filter(
   ({ path }) => path.join('.') !== 'responseCache.enabled',
 );

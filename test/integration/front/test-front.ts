@@ -39,7 +39,7 @@ export interface TestFront extends AsyncDisposable {
   makeKey(changes?: Partial<KeyRecord>): Promise<string>;
 }
 
-/** Starts a front; `environment` changes its configuration, whose region us-east has a renderer. */
+/** Starts a front, and a renderer in the region us-east. `environment` changes the configuration of the front. */
 export async function startTestFront(
   environment: Record<string, string> = {},
   options: {
@@ -171,7 +171,7 @@ export interface Envelope {
   readonly data: Record<string, unknown> | null;
 }
 
-/** Repeats a request until the front knows the new renderer of its region. */
+/** Repeats a request until the front has received a heartbeat of a renderer of the region. */
 export function whenHeard(ask: () => Promise<Response>): ReturnType<typeof read> {
   return until('the front to have heard of the renderer', async () => {
     const answer = await read(await ask());

@@ -85,13 +85,13 @@ describe('waitForCanvases', () => {
     );
   };
   const canvas = (id: string, more = '') => `<canvas id="${id}" width="9" height="9" ${more}></canvas>`;
-  /** A canvas with a drawing, and a script of the page. */
+  /** A canvas, and a script that draws in it. */
   const drawn = `${canvas('a')}<script>${draw('a')}</script>`;
   const script = '<script></script>';
-  /** The time of a round of three frames, after which drawings are compared. */
+  /** Duration of a round of three frames. The drawings are compared after each round. */
   const round = 48;
 
-  test('does not wait without a visible canvas, or for one that was found to be endless', async () => {
+  test('does not wait without a visible canvas, or for a canvas that never stops changing', async () => {
     for (const body of [
       script,
       canvas('a', 'hidden') + script,
@@ -112,7 +112,7 @@ describe('waitForCanvases', () => {
     expect(await waitIn(canvas('a') + script)).toBe(13 * round);
     expect(await waitIn(canvas('a'))).toBe(round);
     expect(await waitIn(canvas('a') + script, { changesAt: 160 })).toBe(5 * round);
-    // One of two is still empty.
+    // One of the two canvases is still empty.
     expect(await waitIn(drawn + canvas('b'))).toBe(13 * round);
   });
 

@@ -34,7 +34,7 @@ async function subjectsOf(name: string): Promise<string[]> {
 
 type Publish = JetStreamClient['publish'];
 
-/** A store that publishes heads through `between`. */
+/** Returns a store that publishes heads through `between`. */
 function storeWith(between: (send: () => ReturnType<Publish>) => ReturnType<Publish>) {
   const { js } = nats.session;
   const publish: Publish = (...args) =>
@@ -57,8 +57,8 @@ test('a reader of a file that is replaced twice gets the old bytes or an error, 
   expect(read.equals(old.bytes.subarray(0, read.length))).toBe(true);
 });
 
-describe('a file that, between the check and the write of the new head,', () => {
-  test('is removed exists again, whole', async () => {
+describe('between the check and the write of the new head, a file that', () => {
+  test('is removed is created again with all its bytes', async () => {
     const { old, next } = await pair();
     let sent = 0;
     const late = storeWith(async (send) => {
@@ -83,7 +83,7 @@ describe('a file that, between the check and the write of the new head,', () => 
     expect(sent).toBe(2);
     expect((await bytesOf((await store.stat(old.name)) as StoredFile)).equals(next.bytes)).toBe(true);
     expect(replaced.size).toBe(next.bytes.length);
-    // A head, its parts, and the parts of the file that it replaced.
+    // The head, its parts, and the part of the file that it replaced.
     expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 1);
   });
 });

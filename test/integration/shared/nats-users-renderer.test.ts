@@ -84,7 +84,7 @@ describe('a renderer', () => {
     'PEER.REMOVE',
   ];
   test.each([
-    // Jobs: pulling those of other regions, and publishing jobs.
+    // Jobs: pulling jobs of other regions, and publishing jobs.
     `$JS.API.CONSUMER.MSG.NEXT.${captures}.eu-west-interactive`,
     `$JS.API.CONSUMER.MSG.NEXT.${captures}.eu-west-background-0`,
     `$JS.API.CONSUMER.MSG.NEXT.${captures}.us-east-background-8`,
@@ -115,7 +115,7 @@ describe('a renderer', () => {
     'tasks.expiry.a',
     'later.webhook.a',
     'expiry.20260101.0000',
-    // Key-value: any read, and any write except its own heartbeat.
+    // Key-value buckets: all reads, and all writes except that of the renderer's own heartbeat.
     ...['db', 'live', 'cache'].flatMap((bucket) => [
       `$JS.API.STREAM.MSG.GET.KV_${bucket}`,
       `$JS.API.DIRECT.GET.KV_${bucket}`,
@@ -136,7 +136,7 @@ describe('a renderer', () => {
     '$KV.live.limit.a',
     '$KV.live.fleet.eu-west.pod',
     '$KV.live.fleet.us-east.pod.more',
-    // Files: reading, listing, removing; parts of other regions, heads, HTML.
+    // Files: reading, listing and removing; writing parts of other regions, heads and HTML.
     `$JS.API.DIRECT.GET.${files}`,
     `$JS.API.DIRECT.GET.${files}.files.part.us-east.a.b.0`,
     `$JS.API.DIRECT.GET.${files}.files.head.a.1`,
@@ -255,7 +255,7 @@ describe('a renderer', () => {
   });
 });
 
-/** Puts a file in place that a renderer of the region has uploaded. */
+/** Stores a file that a renderer of the region has uploaded. */
 async function stored() {
   const file = newFile(1000);
   const { expiresAt, name } = file;

@@ -18,7 +18,7 @@ beforeAll(async () => {
   plane = await sharedPlane();
 });
 
-/** Shorter than the real intervals, but with frequent renewals, so that a pause of a server or a leader for seconds loses no Lease. */
+/** Shorter times than in production. Renewals are frequent, so that no Lease is lost when a server or leader pauses for seconds. */
 const shortTimes: LeaseTimes = {
   ttlMs: 7000,
   marginMs: 2000,
@@ -29,7 +29,7 @@ const shortTimes: LeaseTimes = {
 };
 
 describe('the Lease with simulated clocks', () => {
-  // Long enough that real time has no effect.
+  // These times are so long that real time has no effect.
   const slow = { ...kubernetesLeaseTimes, ttlMs: 60_000, marginMs: 10_000, requestMs: 15_000 };
   let client: KubernetesClient;
   let namespace: TestNamespace;
@@ -99,10 +99,10 @@ describe('the Lease with simulated clocks', () => {
   });
 });
 
-/** A check lists all acts, of which there are ten per second. */
+/** Interval of the checks. Each lists all acts, and ten acts are added per second. */
 const intervalMs = 250;
 
-/** Candidates as separate processes, and their acts in the order of the API server. */
+/** Runs candidates as separate processes, and reads their acts in the order in which the API server stored them. */
 class Candidates implements AsyncDisposable {
   readonly namespace: TestNamespace;
   readonly #times: LeaseTimes;
@@ -136,7 +136,7 @@ class Candidates implements AsyncDisposable {
     return candidate;
   }
 
-  /** Returns the actors in the order of the API server. */
+  /** Returns the actors of all acts, in the order in which the API server stored the acts. */
   async acts(): Promise<string[]> {
     interface Act {
       readonly metadata: { readonly resourceVersion: string; readonly labels?: { readonly actor?: string } };
@@ -197,7 +197,7 @@ describe.concurrent('there are never two leaders at once', { timeout: 120_000 },
     a.kill('SIGTERM');
     const tookMs = await candidates.untilActs('b');
     say('after SIGTERM of the leader, its successor acts', tookMs);
-    // Sooner than the Lease could expire.
+    // A Lease does not expire within this time.
     expect(tookMs).toBeLessThan(kubernetesLeaseTimes.ttlMs);
     expect(await candidates.turns()).toEqual(['a', 'b']);
   });

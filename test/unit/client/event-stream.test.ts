@@ -22,7 +22,7 @@ describe('the parser of event streams', () => {
 });
 
 describe('dataOfEvents', () => {
-  /** Reads the events `capture` of a stream to its end. */
+  /** Reads the `capture` events of a stream until its end. */
   async function read(text: string): Promise<unknown[]> {
     const headers = { 'content-type': 'text/event-stream' };
     const response = new Response(null, { headers });

@@ -238,7 +238,7 @@ describe('the status of a RenderRegion', () => {
   });
 });
 
-/** Makes heartbeats count alone, so that the pods need no list. */
+/** Makes the clusters silent, so that only heartbeats count and no list of pods is necessary. */
 function keepSilent(fields: Partial<RegionFacts>): Partial<RegionFacts> {
   return fields.clusters ? { ...fields, clusters: { ...fields.clusters, silentForMs: 1 } } : fields;
 }

@@ -43,7 +43,7 @@ describe('a list with an entry that no browser sends stops the start', () => {
 
   test('"*" with other origins', () => {
     expect(() => originsOf('*,https://app.example.com')).toThrow(
-      `${variable} "*" allows every origin: write it alone, or only the other origins`,
+      `${variable} "*" allows every origin: write only "*", or only the other origins`,
     );
   });
 

@@ -4,7 +4,7 @@ import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts'
 import type { LinkParameter } from '../../../services/front/auth/link-signature.ts';
 import { bodyOfLink, linkOptionSchemas } from '../../../services/front/plugins/capture-links/link-options.ts';
 
-/** The body of a link with these parameters, without the fields that every link has. */
+/** Returns the body of a link with these parameters, without the fields that every link has. */
 function read(...parameters: readonly LinkParameter[]): object {
   const { responseType, responseCache, ...rest } = bodyOfLink(parameters);
   expect([responseType, responseCache]).toEqual(['file', { enabled: true }]);
@@ -69,7 +69,7 @@ test.each<readonly [readonly LinkParameter[], object]>([
     ],
     { pdf: { margin: { top: 5, left: '1cm' } } },
   ],
-  // A field that the schema does not contain is left to the validation, as a single field.
+  // The unknown part of a name is not split at its dots. The validation refuses it.
   [[['viewport.widht.x', '1']], { viewport: { 'widht.x': '1' } }],
   [[['quality.x', '1']], { quality: { x: '1' } }],
   [[['', '1']], { '': '1' }],
@@ -122,7 +122,7 @@ test('a name with many dots is parsed in time that is linear in its length', () 
   const used = process.cpuUsage();
   const name = `hide${'.'.repeat(60_000)}`;
   expect(bodyOfLink([[name, 'x']])).toHaveProperty('hide');
-  // With the square of the length, it takes ten seconds.
+  // An algorithm with quadratic time would take ten seconds.
   expect(process.cpuUsage(used).user / 1000).toBeLessThan(1000);
 });
 

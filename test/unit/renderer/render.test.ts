@@ -170,7 +170,7 @@ describe('a rendering', () => {
     expect(steps?.slice(2)).toEqual(['script', 'click', 'waitFor', 'settle', 'extract', 'picture']);
   });
 
-  test('reports a state that the page reached only without a request that was dropped', async () => {
+  test('reports a state that the page reached only because a request was dropped', async () => {
     const { proxySession } = await new StandInBrowsers().browsers.acquire({ antiBot: false, ownBrowser: false });
     const timeoutsOf = async (waitUntil: 'load' | 'commit') => {
       const dropped = Promise.withResolvers<void>();

@@ -18,7 +18,7 @@ test('the form of the dashboard and the help of the command line have the groups
   expect(optionNames.filter((name) => optionTable[name].group === null)).toEqual(['url', 'html', 'responseType']);
 });
 
-test('every rule of the table names an option of the schema, and values that it can have', () => {
+test('every rule of the table refers to an option of the schema and to possible values of the option', () => {
   const rules = optionNames.flatMap((name) => {
     const { needs = [], excludes = [] } = optionTable[name];
     return [...needs, ...excludes.map((option) => ({ option, values: undefined }))];

@@ -16,16 +16,16 @@ const maxByKind = { proven: maxDeliveries, unproven: maxDeliveries / 2, slow: ma
 const firstLimit = 2;
 const maxLimit = 32;
 
-/** A longer attempt is slow; one without an answer timed out. */
+/** A longer attempt is slow. An attempt without an answer has timed out. */
 const slowMs = 2000;
 
-/** Assumed duration of an attempt before the first. */
+/** Assumed mean duration before the first attempt. */
 const initialMeanMs = 50;
 
-/** After this many timed out attempts in a row, a receiver is unavailable and gets attempts one by one. */
+/** After this number of consecutive timeouts, a receiver is unavailable and gets one attempt at a time. */
 const hangsToOpen = 3;
 
-/** Interval of trials of an unavailable receiver: it doubles from the first to the maximum. */
+/** Interval between trials of an unavailable receiver. It doubles from the first to the maximum. */
 const trialAfterMs = { first: 5000, max: 60_000 } as const;
 
 /** An event that has waited this long for an unavailable receiver counts as tried, so that events do not pile up. */
@@ -40,15 +40,15 @@ const maxReceivers = 10_000;
 interface Receiver {
   limit: number;
   inFlight: number;
-  /** When the next deferred attempt is retried: deferred attempts follow each other at the receiver's pace. Unix ms. */
+  /** When the next deferred attempt is retried, in Unix ms. The pace of the receiver determines the distance between deferred attempts. */
   nextTurnAt: number;
   /** Mean duration of an attempt. */
   meanMs: number;
   /** `proven`: its last attempt was answered quickly. */
   kind: keyof typeof maxByKind;
-  /** Number of timed out attempts in a row. */
+  /** Number of consecutive timeouts. */
   hangs: number;
-  /** Unix milliseconds; for an unavailable receiver. */
+  /** Time of the next trial if the receiver is unavailable, in Unix milliseconds. */
   nextTrialAt: number;
 }
 
@@ -59,7 +59,7 @@ export interface Destination {
   readonly receiver: string;
 }
 
-/** Send now; retry later; or count as tried, because the receiver is unavailable. */
+/** The answer to {@link ReceiverLimits.ask}: send now, retry later, or count the attempt as failed because the receiver is unavailable. */
 export type Turn =
   | {
       readonly verdict: 'send';

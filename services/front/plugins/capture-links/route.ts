@@ -26,7 +26,7 @@ const maxFailures = 10_000;
 /** Time for which a failure is cached; afterwards, the page is captured again. */
 const failureTtlMs = 30_000;
 
-/** Errors that the next capture of the same page would most likely have, too. */
+/** Errors that are likely to occur again in the next capture of the same page. */
 const pageFailures: readonly string[] = [
   'URL_BLOCKED',
   'NAVIGATION_FAILED',
@@ -39,8 +39,8 @@ const pageFailures: readonly string[] = [
 export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): void {
   const { links } = deps;
   /**
-   * Failures are cached here because HTTP caches do not store them: otherwise anyone who sees a link could use up the
-   * account's rate limit by reloading it.
+   * Failures are cached here because HTTP caches do not store them. Otherwise, anyone with a link could exhaust the rate
+   * limit of the account by reloading it.
    */
   const failures = new LRUCache<string, ServiceError>({ ...entryLimit(maxFailures), ttl: failureTtlMs });
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -64,7 +64,7 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
       clientGone: clientGone(reply),
     };
     const send = ({ file }: CaptureAnswer) => {
-      if (file === undefined) throw new TypeError('the answer to a link has no file');
+      if (file === undefined) throw new TypeError('the response to a capture link has no file');
       return sendCaptured(request, reply, file, { deps, link, maxAgeMs: 1000 * body.responseCache.ttl });
     };
     return answerCapture(request, reply, call, deps, send).catch((error: unknown) => {
@@ -111,7 +111,7 @@ interface SendTerms {
   readonly maxAgeMs: number;
 }
 
-/** Limits HTTP caches as the service limits itself: until the link requires a newer capture or expires. */
+/** Sends the file. Like the service, HTTP caches may use it until the link requires a newer capture or expires. */
 function sendCaptured(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -33,7 +33,7 @@ export interface MergeAnswer extends MergedDocument {
   readonly uuids: readonly string[];
 }
 
-/** Maximum number of requests of a merge that are captured at once. */
+/** Maximum number of concurrent captures of a merge. */
 const maxConcurrent = 4;
 
 /** Time for which a request of a merge waits for the rate and the slots of its account, in milliseconds. */
@@ -124,7 +124,7 @@ function titleOf({ url, outcome }: CaptureRecord, index: number): string {
 }
 
 /**
- * Captures the requests, a few at once, in order. The first failure ends those that wait for a renderer.
+ * Captures the requests in order, a few of them concurrently. The first failure ends the captures that wait for a renderer.
  *
  * @returns the records of all documents; null if the client has disconnected
  */
@@ -143,7 +143,7 @@ async function captureRequests(
       try {
         return await ofDocument(`${index}`, () => captureRequest(request, { caller, facts, stop }, deps));
       } catch (error) {
-        // Before the next request gets the turn. Later failures have no effect.
+        // This must happen before the next request gets its turn. Later failures have no effect.
         failed.abort(error);
         return undefined;
       }
@@ -175,7 +175,8 @@ async function captureRequest(
     }
   };
   return countCapture(call, own, deps, capture, (answer) => {
-    if (answer !== null && answer.record === undefined) throw new TypeError('the answer to a request has no record');
+    if (answer !== null && answer.record === undefined)
+      throw new TypeError('the response to a capture request has no record');
     return answer?.record;
   });
 }

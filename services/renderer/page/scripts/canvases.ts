@@ -25,15 +25,15 @@ export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
     context.drawImage(canvas, 0, 0, side, side);
     const words = new Uint32Array(context.getImageData(0, 0, side, side).data.buffer);
     let hash = 0;
-    // A plain loop: it runs before the code is compiled, when a function call for each pixel would dominate the time. Dark drawings
-    // differ only in the highest bits, which the shift spreads.
+    // This is a plain loop because it runs before the code is compiled. Until then, calling a function for each pixel would take most of
+    // the time. Dark drawings differ only in the highest bits, which the shift spreads.
     for (let index = 0; index < words.length; index += 1) {
       hash = Math.imul(hash ^ (words[index] ?? 0), 0x01000193);
       hash ^= hash >>> 15;
     }
     return hash;
   } catch {
-    // A canvas with pictures of another origin cannot be read, nor can a canvas that it was drawn on.
+    // A canvas with pictures of another origin cannot be read. The scratch canvas on which it was drawn cannot be read either.
     delete pageState.webcaptureScratch;
     return unreadable;
   }
@@ -75,7 +75,7 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
 
   const start = performance.now();
   const first = canvases.map(fingerprintCanvas);
-  /** Indexes. */
+  /** Indexes of the empty canvases. */
   const empty =
     document.scripts.length === 0
       ? []

@@ -33,18 +33,18 @@ export function watchFirstContent(): void {
  * Waits until a scripted page that is still empty shows content, and then for the content that follows step by step. Returns at once if
  * the page shows something or has no scripts.
  *
- * @param quietMs for the first content, or for the page to change at all
- * @param maxMs for the first content of a page that changes
- * @param moreMs for the content that follows, while something arrives every `stepMs`
+ * @param quietMs time limit for the first content or any other change
+ * @param maxMs time limit for the first content of a page that changes
+ * @param moreMs time limit for the content that follows, while something arrives every `stepMs`
  */
 export async function waitForContent(quietMs: number, maxMs: number, moreMs: number): Promise<void> {
   /** About two frames. */
   const pollIntervalMs = 30;
   /** Content that appears within this time after load counts as present at load. */
   const firstLookMs = 150;
-  /** Changes further apart than this do not belong to one sequence. */
+  /** Maximum time between two changes of the same sequence. */
   const stepMs = 450;
-  /** A page with this many elements is not empty, and checking more would take long. */
+  /** A page with this many elements is not empty, and a check of more elements would take long. */
   const maxElements = 500;
   const shownTags =
     'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';
@@ -73,7 +73,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
     const all = own(body).querySelectorAll(':not(script, style, noscript, template, link, meta)');
     return !hasOwnText(body) && all.length <= maxElements && ![...all].some(shows);
   };
-  // Fetched content has been waited for in an earlier step.
+  // An earlier step has waited for fetched content.
   const hasFetched = () =>
     performance
       .getEntriesByType('resource')
@@ -103,7 +103,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
 }
 
 /**
- * Waits, if the page has scripts, so that a page of a single color can show something.
+ * Waits if the page has scripts, because they may still draw something on a page of a single color.
  *
  * @returns whether the page has scripts
  */

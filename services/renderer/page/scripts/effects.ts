@@ -8,7 +8,7 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** Helpers of the call from other files. */
+/** Helpers from other files that the call uses. */
 declare const holderOf: typeof HolderOf;
 declare const visibleShare: typeof VisibleShare;
 declare const holdInWindows: typeof HoldInWindows;
@@ -74,7 +74,7 @@ function isNotable(share: number): boolean {
 async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   /** A single change may be unrelated to scrolling. A scroll effect changes the style at each position. */
   const minStations = 2;
-  /** Each one is measured at up to 40 positions. */
+  /** Maximum number of elements. Each is measured at up to 40 positions. */
   const maxElements = 300;
   /** Minimum share of the viewport that scenes must cover together for the page to count as scene-based. */
   const minFilmShare = 0.25;
@@ -191,7 +191,7 @@ function keepLooks(looks: readonly Seen[]): number {
     const rule = document.createElement('i');
     // A pinned element keeps its transform at the top of the page, because its script moves it to the end of its range.
     own(rule).style.cssText = isPin ? `transform: ${getComputedStyle(element).transform}` : look;
-    // A copy, because the loop removes properties.
+    // The loop removes properties, so it uses a copy.
     const names = [...own(rule).style];
     for (const name of names) {
       const value = own(rule).style.getPropertyValue(name);
@@ -226,7 +226,7 @@ export const effectsHelpers = [findEffects, settleEffects, lookAt, keepLooks, mi
 export async function holdScrollEffects(budgetMs: number): Promise<number> {
   /** Each position takes a few frames, and all together at most the budget of 10 s. */
   const maxStations = 40;
-  /** A page with more doubtful positions is animated by itself. */
+  /** A page with more doubtful positions is animated independently of scrolling. */
   const maxRevisits = 8;
   /** Time limits for all positions together. */
   const budget: WaitBudget = { lagMs: 3000, tweenMs: 6000 };
@@ -247,7 +247,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   for (const seen of looks) seen.atTop = seen.look = own(seen.element).style.cssText;
   const isAsAtTop = ({ element, atTop }: Seen) => own(element).style.cssText === atTop;
   const calmEnd = performance.now() + (looks.some(({ shareAtTop }) => shareAtTop !== undefined) ? calmMs : 0);
-  // Elements that change while nothing scrolls are animated by themselves.
+  // Elements that change while nothing scrolls are animated independently of scrolling.
   for (let frame = 0; frame < 2 || performance.now() < calmEnd; frame += 1) {
     await waits.untilFrame(100);
     looks = looks.filter(isAsAtTop);

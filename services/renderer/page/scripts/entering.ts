@@ -7,7 +7,7 @@ import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
-/** Helpers of the calls. */
+/** Helpers that the calls use. */
 declare const isVisible: typeof IsVisible;
 declare const scrollToBox: typeof ScrollToBox;
 declare const selectAll: typeof SelectAll;
@@ -17,7 +17,7 @@ export type UseObstacle =
   'elsewhere' | 'missing' | 'unfocusable' | 'disabled' | 'readOnly' | 'noField' | 'invalid' | 'noSelect' | 'noOption';
 type Used = 'done' | UseObstacle;
 
-/** Calls a function with the first visible match, and again until it succeeds, for at most `timeoutMs`. */
+/** Calls a function with the first visible match until it succeeds, for at most `timeoutMs`. */
 async function untilUsed(parts: ParsedSelector, timeoutMs: number, use: (element: Element) => Used): Promise<Used> {
   const lookIntervalMs = 100;
   const end = performance.now() + timeoutMs;
@@ -29,7 +29,7 @@ async function untilUsed(parts: ParsedSelector, timeoutMs: number, use: (element
   }
 }
 
-/** Scrolls to an element and gives it the focus, or an editable element around it. Returns whether it has the focus. */
+/** Scrolls to an element and focuses it, or an editable element around it. Returns whether this succeeded. */
 function takeFocus(element: Element): boolean {
   scrollToBox(element, 'center', 'center');
   const { isContentEditable } = own(element as HTMLElement);
@@ -45,19 +45,18 @@ function fireChange(element: Element): void {
   own(element).dispatchEvent(new Event('change', { bubbles: true }));
 }
 
-/** Focuses an element. */
 export function focusElement(parts: ParsedSelector, timeoutMs: number): Promise<Used> {
   return untilUsed(parts, timeoutMs, (element) => (takeFocus(element) ? 'done' : 'unfocusable'));
 }
 
 /**
- * Replaces the content of a field. The page gets `beforeinput` and `input` events as for text from the clipboard, but no events of keys,
- * which would reach a frame of another site if it took the focus meanwhile.
+ * Replaces the content of a field. The page gets the same `beforeinput` and `input` events as for pasted text. It gets no keyboard events,
+ * because a frame of another site that takes the focus meanwhile would receive them.
  *
- * @param origin of the document that may get the text
+ * @param origin the origin that the document must have to get the text
  */
 export function enterText(parts: ParsedSelector, text: string, origin: string, timeoutMs: number): Promise<Used> {
-  /** Their value has a form that typing does not produce. */
+  /** Types of fields whose value has a format that typing does not produce. */
   const formatted = ['color', 'date', 'datetime-local', 'month', 'range', 'time', 'week'];
   const untyped = ['button', 'checkbox', 'file', 'hidden', 'image', 'radio', 'reset', 'submit'];
   return untilUsed(parts, timeoutMs, (element) => {
@@ -78,7 +77,7 @@ export function enterText(parts: ParsedSelector, text: string, origin: string, t
     const { ownerDocument } = own(element);
     if (isField) field.select();
     else ownerDocument.getSelection()?.selectAllChildren(element);
-    // The calls since the check of the focus are synchronous, and the command affects this document only.
+    // All calls after the focus check are synchronous, and the command affects only this document.
     if (text === '') ownerDocument.execCommand('delete');
     else if (!ownerDocument.execCommand('insertText', false, text)) return 'invalid';
     return isField && text !== '' && field.value === '' ? 'invalid' : 'done';
@@ -88,7 +87,7 @@ export function enterText(parts: ParsedSelector, text: string, origin: string, t
 /**
  * Chooses the option of a select element that has a value or a label.
  *
- * @param origin of the document that may get the value
+ * @param origin the origin that the document must have to get the value
  */
 export function chooseOption(parts: ParsedSelector, value: string, origin: string, timeoutMs: number): Promise<Used> {
   return untilUsed(parts, timeoutMs, (element) => {
@@ -107,7 +106,7 @@ export function chooseOption(parts: ParsedSelector, value: string, origin: strin
 }
 
 /**
- * Scrolls an element into view, or with `by` or `to` its content.
+ * Scrolls an element into view. With `by` or `to`, scrolls its content instead.
  *
  * @param parts null for the page
  */

@@ -8,10 +8,10 @@ export interface PayloadPage {
   readonly payloads: number;
 }
 
-/** Payloads share a frame, as a frame costs the browser far more than a payload. */
+/** Number of payloads per frame. A frame costs the browser far more than a payload. */
 const waysInOne = 10;
 
-/** The documents of all ways out. The path of a request names its way. */
+/** Returns documents that together try all ways of sending a request. The path of a request contains the name of the way. */
 function documentsOf(origin: string): readonly Served[] {
   const alone: Served[] = [];
   const together: string[] = [];
@@ -27,13 +27,13 @@ function documentsOf(origin: string): readonly Served[] {
   return [...alone, ...groups.map((group) => ({ body: `<body>${group.join('\n')}` }))];
 }
 
-/** A page with each way out to a host. */
+/** Returns a page that tries every way of sending a request to a host. */
 export function everyWay(origin: string): PayloadPage {
   const frames = documentsOf(origin).map((document) => `<iframe src="${pathOf(document)}"></iframe>`);
   return { body: `<!doctype html><title>ways</title>${frames.join('')}`, payloads: Object.keys(ways).length };
 }
 
-/** Each notation of each host, over http, https and WebSocket. The browser rejects invalid addresses itself. */
+/** Returns a page that uses each notation of each host over http, https and WebSocket. The browser rejects invalid addresses itself. */
 export function everyNotation(port: number): PayloadPage {
   const urls = [
     ...notations.flatMap((host) => ['http', 'https'].map((scheme) => `${scheme}://${host}:${port}/n/x`)),
@@ -51,7 +51,7 @@ export function everyNotation(port: number): PayloadPage {
   return { body, payloads: 2 * urls.length + sockets.length };
 }
 
-/** The same for supplied HTML, without the ways that need a site. */
+/** Returns the same page as supplied HTML, without the ways that need a site. */
 export function everyWayInHtml(origin: string): PayloadPage {
   const documents = Object.entries(ways).flatMap(([name, way]) => {
     const document = way(`${origin}/${name}/x`);

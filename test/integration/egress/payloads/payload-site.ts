@@ -9,13 +9,13 @@ export interface Served {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns the path under which {@link startPayloadSite} serves this response: payloads carry all content in URLs. */
+/** Returns the path under which {@link startPayloadSite} serves a response. The path contains the whole response. */
 export function pathOf(served: Served): string {
   return `/serve?${new URLSearchParams({ what: JSON.stringify(served) }).toString()}`;
 }
 
 export interface PayloadSite extends Site {
-  /** Returns the address of a page that is too large for its URL. */
+  /** Serves a page that is too large for a URL, and returns its address. */
   publish(body: string): string;
 }
 
