@@ -1984,7 +1984,7 @@ export interface components {
             /** @description Refreshes of a capture are numbered from 1. */
             number: number;
             /**
-             * @description Who asked for it: a request, or refreshInterval.
+             * @description Who asked for it: a request, or refreshInterval or schedule.
              * @enum {string}
              */
             by: "request" | "interval";
@@ -2176,6 +2176,7 @@ export interface components {
              * @default 0
              */
             refreshInterval?: number;
+            schedule?: components["schemas"]["RefreshSchedule"];
         };
         Refresh: {
             /**
@@ -2189,6 +2190,20 @@ export interface components {
             nextAt: string | null;
             /** @description Tokens charged for all refreshes of the capture so far. */
             tokensCharged: number;
+        };
+        /** @description Times of automatic refreshes, in place of refreshInterval. Two runs have the minimum distance that operators set for refreshInterval. Needs persistence.enabled. */
+        RefreshSchedule: {
+            /**
+             * @description Cron expression of five fields: minute, hour, day of the month, month, day of the week. If both days are restricted, one of them has to match.
+             * @example 0 6 * * 1-5
+             */
+            cron: string;
+            /**
+             * @description Time zone of the expression, a name of the IANA time zone database. A time that daylight saving time skips runs after the skipped hour, and one that occurs twice runs the first time.
+             * @default UTC
+             * @example Europe/Berlin
+             */
+            timeZone?: string;
         };
         RegionOverview: {
             /** @enum {string} */

@@ -61,6 +61,7 @@ export const components: Readonly<Record<string, object>> = {
   PdfOptions: options.pdf,
   ResponseCacheOptions: options.responseCache,
   PersistenceOptions: options.persistence,
+  RefreshSchedule: options.persistence.properties.schedule,
   WebhookOptions: options.webhook,
   WaitFor: options.waitFor,
   Geolocation: options.geolocation,

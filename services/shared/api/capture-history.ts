@@ -8,7 +8,7 @@ const orNull = <T extends ReturnType<typeof Type.Integer> | ReturnType<typeof Ty
 
 const pastRefreshSchema = Type.Object({
   number: Type.Integer({ minimum: 1, description: 'Refreshes of a capture are numbered from 1.' }),
-  by: oneOf(['request', 'interval'], { description: 'Who asked for it: a request, or refreshInterval.' }),
+  by: oneOf(['request', 'interval'], { description: 'Who asked for it: a request, or refreshInterval or schedule.' }),
   state: oneOf(['queued', 'rendering', 'completed', 'failed']),
   acceptedAt: Type.String({ format: 'date-time' }),
   endedAt: orNull(Type.String({ format: 'date-time' })),

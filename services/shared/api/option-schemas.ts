@@ -224,6 +224,30 @@ export const responseCacheSchema = closed(
   { default: {} },
 );
 
+/** A field of a cron expression: `*`, numbers, names, ranges, lists and steps. */
+const cronField = '[0-9A-Za-z*,/-]+';
+
+const refreshScheduleSchema = closed(
+  {
+    cron: Type.String({
+      maxLength: 100,
+      pattern: `^${cronField}(?: ${cronField}){4}$`,
+      examples: ['0 6 * * 1-5'],
+      description:
+        'Cron expression of five fields: minute, hour, day of the month, month, day of the week. If both days are restricted, one of them has to match.',
+    }),
+    timeZone: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      default: 'UTC',
+      examples: ['Europe/Berlin'],
+      description:
+        'Time zone of the expression, a name of the IANA time zone database. A time that daylight saving time skips runs after the skipped hour, and one that occurs twice runs the first time.',
+    }),
+  },
+  'Times of automatic refreshes, in place of refreshInterval. Two runs have the minimum distance that operators set for refreshInterval. Needs persistence.enabled.',
+);
+
 export const persistenceSchema = closed(
   {
     enabled: Type.Boolean({ default: false, description: 'Keep the file long-term, instead of for cdnTtl.' }),
@@ -234,6 +258,7 @@ export const persistenceSchema = closed(
       description:
         'Seconds between automatic refreshes into the same fileUrl; 0 disables them. Operators set the minimum (default 3600).',
     }),
+    schedule: Type.Optional(refreshScheduleSchema),
   },
   'Long-term storage of the file, with optional automatic refreshes.',
   { default: {} },

@@ -9,6 +9,20 @@ import type { Delivery } from '../api/delivery.ts';
 import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 
+/** Times at which a capture is refreshed: a cron expression of five fields, by the clock of an IANA time zone. */
+export interface RefreshSchedule {
+  readonly cron: string;
+  readonly timeZone: string;
+}
+
+/** Long-term storage of a capture. */
+export interface Persistence {
+  /** 0 without refreshes at an interval. */
+  readonly refreshIntervalMs: number;
+  /** In place of an interval. */
+  readonly schedule?: RefreshSchedule;
+}
+
 /** The cache entry of a completed capture, and the number of seconds for which the capture answers equal requests. */
 export interface CacheKey {
   readonly name: string;
@@ -172,8 +186,7 @@ export interface CaptureRecord {
   readonly endedAt?: number;
   /** The cache entry of the capture. It is removed with the file. */
   readonly cache?: CacheKey;
-  /** Long-term storage. With an interval of 0, the capture is refreshed only on request. */
-  readonly persistence?: { readonly refreshIntervalMs: number };
+  readonly persistence?: Persistence;
   /** Time of the next scheduled refresh; absent: none. */
   readonly nextRefreshAt?: number;
   readonly refresh?: CaptureRefresh;

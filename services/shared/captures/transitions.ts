@@ -10,6 +10,7 @@ import type {
   WebhookDelivery,
 } from './capture-record.ts';
 import { withDelivery, withRefresh } from './history.ts';
+import { nextRefreshAfter } from './refresh-times.ts';
 import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
 
 /**
@@ -72,12 +73,13 @@ export function complete(
     const { diagnostics: _former, ...before } = record;
     const shown = { ...before, outcome, expiresAt, ...(diagnostics === undefined ? {} : { diagnostics }) };
     if (refreshNumber === 0) {
-      const interval = record.persistence?.refreshIntervalMs ?? 0;
+      const { capturedAt } = outcome;
+      const nextRefreshAt = nextRefreshAfter(record, { since: capturedAt, now: capturedAt });
       return {
         ...shown,
         status: 'completed',
         endedAt: now,
-        ...(interval === 0 ? {} : { nextRefreshAt: outcome.capturedAt + interval }),
+        ...(nextRefreshAt === undefined ? {} : { nextRefreshAt }),
         ...withPendingWebhook(record, { event: 'capture.completed', refreshNumber, now }),
       };
     }
