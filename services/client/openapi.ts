@@ -121,8 +121,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the request options, refreshes and webhook deliveries of a capture
-         * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.
+         * Get the request options, refreshes, earlier files and webhook deliveries of a capture
+         * @description Requires the scope read. Returns at most 20 refreshes, 100 earlier files and 20 delivery attempts, newest first.
          */
         get: operations["getCaptureHistory"];
         put?: never;
@@ -1054,6 +1054,8 @@ export interface components {
             };
             /** @description The latest refreshes, newest first. The size is that of the file that the refresh created. */
             refreshes: components["schemas"]["PastRefresh"][];
+            /** @description The files that refreshes have replaced and persistence.history keeps, newest first. Empty when the capture has expired or was deleted. */
+            files: components["schemas"]["EarlierFile"][];
             /** @description The latest attempts to deliver events to the webhook, newest first. */
             deliveries: components["schemas"]["Delivery"][];
         };
@@ -1755,6 +1757,20 @@ export interface components {
             /** @description Whether the wait ended because its time was over. */
             timedOut: boolean;
         };
+        EarlierFile: {
+            /** @description URL of the file. */
+            fileUrl: string;
+            /**
+             * Format: date-time
+             * @description Time of the capture that the file shows.
+             */
+            capturedAt: string;
+            /** @description Number of the refresh that replaced the file. */
+            replacedBy: number;
+            fileSizeBytes: number;
+            width: number;
+            height: number;
+        };
         Error: {
             /** @enum {string} */
             code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
@@ -2177,6 +2193,11 @@ export interface components {
              */
             refreshInterval?: number;
             schedule?: components["schemas"]["RefreshSchedule"];
+            /**
+             * @description Number of earlier files that are kept when refreshes replace them; GET /captures/{uuid}/history lists them. Needs persistence.enabled.
+             * @default 0
+             */
+            history?: number;
         };
         Refresh: {
             /**

@@ -213,7 +213,7 @@ export const redeliveryExample: WebhookView = {
 };
 
 export const historyExample: CaptureHistory = {
-  options: { isFullPage: true, persistence: { enabled: true, refreshInterval: 86_400 } },
+  options: { isFullPage: true, persistence: { enabled: true, refreshInterval: 86_400, history: 10 } },
   refreshes: [
     {
       number: 1,
@@ -223,6 +223,16 @@ export const historyExample: CaptureHistory = {
       endedAt: '2025-08-19T10:30:02.310Z',
       error: null,
       fileSizeBytes: 48_377,
+      width: 1280,
+      height: 720,
+    },
+  ],
+  files: [
+    {
+      fileUrl: `https://cdn.example.com/${uuid}-9c3de4b1a5f60718293a4b5c6d7e8f90.png`,
+      capturedAt: '2025-08-18T10:30:02.000Z',
+      replacedBy: 1,
+      fileSizeBytes: 48_114,
       width: 1280,
       height: 720,
     },

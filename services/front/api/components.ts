@@ -94,6 +94,7 @@ export const components: Readonly<Record<string, object>> = {
   BlockedRequest: diagnostics.blocked.items,
   CaptureHistory: captureHistorySchema,
   PastRefresh: captureHistorySchema.properties.refreshes.items,
+  EarlierFile: captureHistorySchema.properties.files.items,
   Delivery: deliverySchema,
   DeliveryList: deliveriesSchema,
   Device: deviceSchema,

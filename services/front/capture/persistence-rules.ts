@@ -8,12 +8,13 @@ type PersistenceRequest = CaptureRequest['persistence'];
 
 /** Yields the violated rules of `persistence` that the schema cannot express. */
 export function* brokenPersistenceRules(
-  { enabled, refreshInterval: seconds, schedule }: PersistenceRequest,
+  { enabled, refreshInterval: seconds, schedule, history = 0 }: PersistenceRequest,
   { minRefreshSeconds }: { readonly minRefreshSeconds: number },
 ): Generator<string> {
   if (seconds !== 0 && seconds < minRefreshSeconds) {
     yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
   }
+  if (history > 0 && !enabled) yield 'persistence.history needs persistence.enabled true';
   if (schedule === undefined) return;
   if (!enabled) yield 'persistence.schedule needs persistence.enabled true';
   if (seconds !== 0) {
@@ -58,11 +59,12 @@ function checkedRunsOf(cron: string): readonly number[] | null {
 }
 
 /** Returns the long-term storage of a valid request that enables it. */
-export function persistenceOf({ refreshInterval, schedule }: PersistenceRequest): Persistence {
+export function persistenceOf({ refreshInterval, schedule, history = 0 }: PersistenceRequest): Persistence {
   return {
     refreshIntervalMs: refreshInterval * 1000,
     ...(schedule === undefined
       ? {}
       : { schedule: { ...schedule, timeZone: canonicalTimezone(schedule.timeZone) ?? schedule.timeZone } }),
+    ...(history === 0 ? {} : { history }),
   };
 }

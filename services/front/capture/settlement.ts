@@ -24,6 +24,7 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { withSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
+import { keepEarlierFile, removeEarlierFiles } from './earlier-files.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 import type { SettlementOutcome } from './settlement-outcomes.ts';
 
@@ -64,7 +65,7 @@ interface SettleContext {
 
 export interface SettlementDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
-  readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
+  readonly store: Pick<FileStore, 'accept' | 'discard' | 'copy' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly tickets: Pick<Tickets, 'open'>;
   readonly byteQuota: Pick<ByteQuota, 'reserve'>;
@@ -188,7 +189,9 @@ export class ResultSettler {
         : await this.#end(draft === undefined ? ticket : { ...ticket, draft }, found, result, context);
     if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome);
     const given = 'diagnostics' in outcome ? outcome.diagnostics : undefined;
-    await removeDiagnostics(ticket, { before: found, after: settlement.record, given }, this.#deps);
+    const change = { before: found, after: settlement.record };
+    await removeDiagnostics(ticket, { ...change, given }, this.#deps);
+    await removeEarlierFiles(ticket, change, this.#deps);
     return settlement;
   }
 
@@ -250,6 +253,7 @@ export class ResultSettler {
       const mimeType = mimeTypes[found.options.format];
       const { wantsBytes = false } = context;
       const expected = { ...picture, contentType: mimeType, wantsBytes };
+      const earlier = ticket.revision === 0 ? undefined : await keepEarlierFile(ticket, found, deadline, this.#deps);
       const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
       const extractedFile = await this.#acceptExtracted(found, extracted, picture, deadline);
       const diagnostics = await acceptDiagnostics(ticket, found, outcome, context, this.#deps);
@@ -266,7 +270,11 @@ export class ResultSettler {
         ...extractedFile,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
-      const completed = complete(ticket.revision, shown, file.expiresAt, diagnostics);
+      const stored = {
+        ...(diagnostics === undefined ? {} : { diagnostics }),
+        ...(earlier === undefined ? {} : { earlier }),
+      };
+      const completed = complete(ticket.revision, shown, file.expiresAt, stored);
       return { ...(await this.#write(ticket, result, this.#resealing(completed))), file, bytes };
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;

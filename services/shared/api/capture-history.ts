@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { errorCodes, failureCauses } from '../runtime/errors.ts';
 import { deliverySchema } from './delivery.ts';
 import { oneOf } from './one-of.ts';
+import { maxEarlierFiles } from './option-schemas.ts';
 
 const orNull = <T extends ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>(schema: T) =>
   Type.Union([schema, Type.Null()]);
@@ -21,6 +22,15 @@ const pastRefreshSchema = Type.Object({
   height: orNull(Type.Integer({ minimum: 0 })),
 });
 
+const earlierFileSchema = Type.Object({
+  fileUrl: Type.String({ description: 'URL of the file.' }),
+  capturedAt: Type.String({ format: 'date-time', description: 'Time of the capture that the file shows.' }),
+  replacedBy: Type.Integer({ minimum: 1, description: 'Number of the refresh that replaced the file.' }),
+  fileSizeBytes: Type.Integer({ minimum: 1 }),
+  width: Type.Integer({ minimum: 1 }),
+  height: Type.Integer({ minimum: 1 }),
+});
+
 /** The `data` of GET /captures/{uuid}/history. */
 export const captureHistorySchema = Type.Object({
   options: Type.Object(
@@ -34,6 +44,11 @@ export const captureHistorySchema = Type.Object({
   refreshes: Type.Array(pastRefreshSchema, {
     maxItems: 20,
     description: 'The latest refreshes, newest first. The size is that of the file that the refresh created.',
+  }),
+  files: Type.Array(earlierFileSchema, {
+    maxItems: maxEarlierFiles,
+    description:
+      'The files that refreshes have replaced and persistence.history keeps, newest first. Empty when the capture has expired or was deleted.',
   }),
   deliveries: Type.Array(deliverySchema, {
     maxItems: 20,

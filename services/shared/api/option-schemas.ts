@@ -4,6 +4,9 @@ import { oneOf } from './one-of.ts';
 /** Maximum lifetime in seconds of a file without persistence, and maximum refresh interval: 30 days. */
 export const maxLifetimeSeconds = 2_592_000;
 
+/** Maximum number of files that refreshes have replaced and that are kept. */
+export const maxEarlierFiles = 100;
+
 /** Maximum size of `css` and of `script` in UTF-8. */
 export const maxCodeBytes = 64 * 1024;
 
@@ -259,6 +262,15 @@ export const persistenceSchema = closed(
         'Seconds between automatic refreshes into the same fileUrl; 0 disables them. Operators set the minimum (default 3600).',
     }),
     schedule: Type.Optional(refreshScheduleSchema),
+    history: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: maxEarlierFiles,
+        default: 0,
+        description:
+          'Number of earlier files that are kept when refreshes replace them; GET /captures/{uuid}/history lists them. Needs persistence.enabled.',
+      }),
+    ),
   },
   'Long-term storage of the file, with optional automatic refreshes.',
   { default: {} },

@@ -21,6 +21,15 @@ export interface Persistence {
   readonly refreshIntervalMs: number;
   /** In place of an interval. */
   readonly schedule?: RefreshSchedule;
+  /** Number of earlier files that are kept; absent: none. */
+  readonly history?: number;
+}
+
+/** A file of a capture that a refresh has replaced. */
+export interface EarlierFile extends Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height' | 'capturedAt'> {
+  readonly name: string;
+  /** Number of the refresh. */
+  readonly replacedBy: number;
 }
 
 /** The cache entry of a completed capture, and the number of seconds for which the capture answers equal requests. */
@@ -82,6 +91,8 @@ export interface CaptureRefresh {
   /** See {@link CaptureRecord.attempt}. */
   readonly attempt?: number;
   readonly endedAt?: number;
+  /** Name under which the file that this refresh replaces is kept. Absent: it is not kept. */
+  readonly earlierName?: string;
   /** Present if the refresh failed or could not start (quota, suspension). The file is unchanged. */
   readonly failure?: CaptureFailure;
 }
@@ -198,6 +209,8 @@ export interface CaptureRecord {
   /** The latest ended refreshes and the latest delivery attempts, newest first, at most `maxHistory` of each. */
   readonly refreshHistory?: readonly RefreshEntry[];
   readonly deliveryHistory?: readonly DeliveryEntry[];
+  /** The files that the latest refreshes have replaced, newest first. Stays when they are gone. */
+  readonly earlierFiles?: readonly EarlierFile[];
   /** Present once the capture has completed. Stays after the file was removed. */
   readonly outcome?: CaptureOutcome;
   /** Present if the status is `failed`. */

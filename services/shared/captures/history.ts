@@ -1,6 +1,6 @@
 import type { CaptureHistory } from '../api/capture-history.ts';
 import type { CaptureOutcome, CaptureRecord, CaptureRefresh, DeliveryEntry, RefreshEntry } from './capture-record.ts';
-import { failureView } from './view.ts';
+import { failureView, statusOf } from './view.ts';
 
 /**
  * Maximum number of refreshes and delivery attempts in a record. Lists read thousands of records, so entries are small.
@@ -39,8 +39,15 @@ const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSize
 const shortened = (text: string) =>
   text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
-/** Returns the refreshes and deliveries of a capture for the account holder. */
-export function historyView(record: CaptureRecord): Omit<CaptureHistory, 'options'> {
+/**
+ * Returns the refreshes, earlier files and deliveries of a capture for the account holder.
+ *
+ * @param options.now Unix milliseconds
+ */
+export function historyView(
+  record: CaptureRecord,
+  { cdnUrl, now }: { readonly cdnUrl: string; readonly now: number },
+): Omit<CaptureHistory, 'options'> {
   const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook } = record;
   const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({
     number,
@@ -55,6 +62,7 @@ export function historyView(record: CaptureRecord): Omit<CaptureHistory, 'option
   const refreshes = refresh === undefined || refresh.endedAt !== undefined ? past : [underWay(refresh), ...past];
   return {
     refreshes: refreshes.slice(0, maxHistory),
+    files: statusOf(record, now) === 'completed' ? earlierFilesView(record, cdnUrl) : [],
     deliveries: deliveryHistory.map(({ at, status, error, durationMs, ...entry }) => ({
       uuid,
       url: webhook?.url ?? '',
@@ -66,6 +74,13 @@ export function historyView(record: CaptureRecord): Omit<CaptureHistory, 'option
     })),
   };
 }
+
+const earlierFilesView = ({ earlierFiles = [] }: CaptureRecord, cdnUrl: string): CaptureHistory['files'] =>
+  earlierFiles.map(({ name, capturedAt, ...file }) => ({
+    fileUrl: `${cdnUrl}/${name}`,
+    capturedAt: iso(capturedAt),
+    ...file,
+  }));
 
 const underWay = ({ revision, by, state, acceptedAt }: CaptureRefresh): CaptureHistory['refreshes'][number] => ({
   number: revision,

@@ -7,8 +7,10 @@ import type {
   CaptureRefresh,
   DeliveryEntry,
   DiagnosticsFile,
+  EarlierFile,
   WebhookDelivery,
 } from './capture-record.ts';
+import { newFileName } from '../files/file-name.ts';
 import { withDelivery, withRefresh } from './history.ts';
 import { nextRefreshAfter } from './refresh-times.ts';
 import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
@@ -60,13 +62,13 @@ export const attemptOf = (record: CaptureRecord, refreshNumber: number): number 
 
 /**
  * Completes a capture whose file is stored. It completes once, even if several renderers have finished it. `expiresAt` is that of the
- * file. `diagnostics` replaces those of an earlier rendering.
+ * file. `stored.diagnostics` replaces those of an earlier rendering, and `stored.earlier` is the kept file that a refresh replaces.
  */
 export function complete(
   refreshNumber: number,
   outcome: CaptureOutcome,
   expiresAt: number,
-  diagnostics?: DiagnosticsFile,
+  { diagnostics, earlier }: { readonly diagnostics?: DiagnosticsFile; readonly earlier?: EarlierFile } = {},
 ): Transition {
   return (record, now) => {
     if (!isOpen(record, refreshNumber)) return null;
@@ -86,6 +88,7 @@ export function complete(
     return {
       ...shown,
       ...endRefresh(record, { state: 'completed', endedAt: now }, outcome),
+      ...(earlier === undefined ? {} : { earlierFiles: earlierFilesWith(record, earlier) }),
       refreshMs: now - (record.refresh?.acceptedAt ?? now),
       refreshCharges: withCharge(record),
       ...withPendingWebhook(record, { event: 'capture.refreshed', refreshNumber, now }),
@@ -123,7 +126,7 @@ function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFa
 /** The fields of a refresh that its requester determines. */
 export type RefreshOrder = Pick<
   CaptureRefresh,
-  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation'
+  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation' | 'earlierName'
 >;
 
 /** Queues the refresh, unless its number is not the next one, another refresh is in progress, or there is nothing to refresh. */
@@ -240,6 +243,12 @@ function endRefresh(
   return { refresh, ...withRefresh(record, refresh, outcome) };
 }
 
+/** Adds a replaced file to those that are kept. */
+export const earlierFilesWith = (
+  { earlierFiles = [], persistence }: Pick<CaptureRecord, 'earlierFiles' | 'persistence'>,
+  earlier: EarlierFile,
+): readonly EarlierFile[] => [earlier, ...earlierFiles].slice(0, persistence?.history ?? 0);
+
 /** Charges a refresh to the month in which it was accepted. */
 function withCharge({ refresh, refreshCharges = {}, tokenCost, acceptedAt }: CaptureRecord) {
   const month = monthOf(refresh?.acceptedAt ?? acceptedAt);
@@ -262,6 +271,13 @@ export function refreshOrderOf(
   record: CaptureRecord,
   order: Pick<RefreshOrder, 'by' | 'region' | 'acceptedAt' | 'isolation'>,
 ): RefreshOrder {
+  const { uuid, options, persistence } = record;
   const startBy = order.acceptedAt + backgroundWaitMs;
-  return { ...order, revision: nextRefreshNumber(record), startBy, deadline: deadlineOf(record.options, startBy) };
+  return {
+    ...order,
+    revision: nextRefreshNumber(record),
+    startBy,
+    deadline: deadlineOf(options, startBy),
+    ...((persistence?.history ?? 0) === 0 ? {} : { earlierName: newFileName(uuid, options.format) }),
+  };
 }

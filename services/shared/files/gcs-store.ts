@@ -6,6 +6,7 @@ import {
   type ByteRange,
   type CallLimits,
   type ExpectedUpload,
+  type FileCopy,
   type FileStore,
   type NewFile,
   type StoredFile,
@@ -102,6 +103,21 @@ export class GcsStore implements FileStore {
     }
   }
 
+  copy(name: string, { name: copyName, account }: FileCopy, limits: CallLimits = {}): Promise<StoredFile | null> {
+    return orStorageFailed(async () => {
+      const within = this.#limitsOf(limits, writeTimeoutMs);
+      const attempt = async () => {
+        const existing = this.#fileOf(await this.#get(copyName, within));
+        const source = existing === null ? this.#fileOf(await this.#get(name, within)) : null;
+        if (source === null) return { file: existing };
+        const described = { ...source, name: copyName, account, cacheSeconds: undefined };
+        const file = await this.#copy({ object: name, generation: source.generation }, described, '0', within);
+        return file === null ? null : { file };
+      };
+      return (await untilPlaced(attempt, () => Date.now() >= within.deadline, within.signal)).file;
+    });
+  }
+
   remove(name: string, limits: CallLimits = {}): Promise<void> {
     return orStorageFailed(() => deleteObject(this.client, { name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
@@ -156,7 +172,7 @@ export class GcsStore implements FileStore {
     if (!isRefresh && placed !== null && present !== null && (await this.#isSound(placed, present, expected, limits))) {
       return { file: present };
     }
-    const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
+    const replaced = await this.#copy(source, kept, placed?.generation ?? '0', limits, upload);
     if (replaced === null) return null;
     // If this fails, `discard` removes the source.
     await this.#deleteSource(source, limits).catch(() => undefined);
@@ -168,10 +184,10 @@ export class GcsStore implements FileStore {
     { object, generation }: UploadSource,
     file: Described,
     expected: string,
-    upload: Upload,
     limits: GcsLimits,
+    upload?: Upload,
   ): Promise<GcsFile | null> {
-    const description = describeObject(file, this.#now(), upload.object);
+    const description = describeObject(file, this.#now(), upload?.object);
     const copy = { source: object, sourceGeneration: generation, destination: file.name, expected, description };
     return this.#described(await copyObject(this.client, copy, limits));
   }

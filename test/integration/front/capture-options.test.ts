@@ -28,7 +28,7 @@ test.each<object>([
     failOn: { blank: true },
   },
   { persistence: { enabled: true, refreshInterval: 7200 }, responseCache: { enabled: true, ttl: 600 } },
-  { persistence: { enabled: true, schedule: { cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin' } } },
+  { persistence: { enabled: true, schedule: { cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin' }, history: 5 } },
   { device: 'iPhone 15', locale: 'de-DE', geolocation: { latitude: 1, longitude: 2 } },
   { device: 'iPhone 15 landscape', viewport: { width: 1280 } },
   { format: 'pdf', pdf: { paper: 'A5', landscape: true, margin: 'css', pageRanges: '1-2' } },
