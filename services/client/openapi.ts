@@ -450,7 +450,7 @@ export interface paths {
         };
         /**
          * Follow the captures of the account
-         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most 5 concurrent streams on each front, and an account 20; an account can open 20 at once, and then one a second. A client that does not read is disconnected.
+         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. After a refresh with persistence.compare, it also has changedShare. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most 5 concurrent streams on each front, and an account 20; an account can open 20 at once, and then one a second. A client that does not read is disconnected.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -1437,7 +1437,7 @@ export interface components {
              * @enum {string}
              */
             state: "waiting" | "pending" | "delivered" | "failed";
-            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+            event: ("capture.completed" | "capture.failed" | "capture.refreshed" | "capture.changed") | null;
             /** @description Delivery attempts of the latest event so far. */
             attempts: number;
             lastStatus: number | null;
@@ -1483,6 +1483,23 @@ export interface components {
             width: number;
             /** @description CSS pixels. */
             height: number;
+        };
+        /** @description Compare the picture of each refresh with the one that it replaces. A picture that has changed is reported by the event capture.changed, with the changed share and a picture of the differences. Needs persistence.enabled, and format png, jpeg or webp. */
+        CompareOptions: {
+            /**
+             * @description Minimum distance of two colours that count as different. A smaller value finds more differences.
+             * @default 0.1
+             */
+            threshold?: number;
+            /**
+             * @description Share of the pixels that must be exceeded for the picture to count as changed.
+             * @default 0
+             */
+            minShare?: number;
+            /** @description Elements of the page that are not compared: up to 20 CSS selectors, and up to 200 elements. */
+            ignore?: string[];
+            /** @description Areas of the picture that are not compared, up to 20. */
+            ignoreAreas?: components["schemas"]["PictureArea"][];
         };
         ComponentStatus: {
             /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
@@ -1620,7 +1637,7 @@ export interface components {
             /** @description URL of the webhook; lists of an account contain at most its first 200 characters. */
             url: string;
             /** @enum {string} */
-            event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
+            event: "capture.completed" | "capture.failed" | "capture.refreshed" | "capture.changed" | "webhook.test";
             /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
             revision: number;
             /** @description Number of the attempt, from 1. */
@@ -1770,6 +1787,14 @@ export interface components {
             fileSizeBytes: number;
             width: number;
             height: number;
+            /** @description With persistence.compare: how the refresh has changed the picture. Kept for as many refreshes as there are earlier files, but at least for the latest one. */
+            comparison: {
+                /** @description Share of different pixels. */
+                changedShare: number;
+                /** @description Whether the share is greater than persistence.compare.minShare. */
+                hasChanged: boolean;
+                differenceUrl: string | null;
+            } | null;
         };
         Error: {
             /** @enum {string} */
@@ -2019,6 +2044,14 @@ export interface components {
             fileSizeBytes: number | null;
             width: number | null;
             height: number | null;
+            /** @description With persistence.compare: how the refresh has changed the picture. Kept for as many refreshes as there are earlier files, but at least for the latest one. */
+            comparison: {
+                /** @description Share of different pixels. */
+                changedShare: number;
+                /** @description Whether the share is greater than persistence.compare.minShare. */
+                hasChanged: boolean;
+                differenceUrl: string | null;
+            } | null;
         };
         /** @description PDF options. Allowed with format pdf only. */
         PdfOptions: {
@@ -2198,6 +2231,16 @@ export interface components {
              * @default 0
              */
             history?: number;
+            compare?: components["schemas"]["CompareOptions"];
+        };
+        /** @description Rectangle in CSS pixels from the top left corner of the picture, before resize. */
+        PictureArea: {
+            /** @description Left edge. */
+            x: number;
+            /** @description Top edge. */
+            y: number;
+            width: number;
+            height: number;
         };
         Refresh: {
             /**
@@ -2211,6 +2254,15 @@ export interface components {
             nextAt: string | null;
             /** @description Tokens charged for all refreshes of the capture so far. */
             tokensCharged: number;
+            /** @description With persistence.compare: how the latest refresh has changed the picture. Absent if it has not completed. */
+            comparison?: {
+                /** @description Share of different pixels. */
+                changedShare: number;
+                /** @description Whether the share is greater than persistence.compare.minShare. */
+                hasChanged: boolean;
+                differenceUrl: string | null;
+                previousFileUrl: string | null;
+            };
         };
         /** @description Times of automatic refreshes, in place of refreshInterval. Two runs have the minimum distance that operators set for refreshInterval. Needs persistence.enabled. */
         RefreshSchedule: {
@@ -7103,7 +7155,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    type: "capture.completed" | "capture.failed" | "capture.refreshed";
+                    type: "capture.completed" | "capture.failed" | "capture.refreshed" | "capture.changed";
                     /**
                      * Format: date-time
                      * @description Time of the event.

@@ -62,6 +62,8 @@ export const components: Readonly<Record<string, object>> = {
   ResponseCacheOptions: options.responseCache,
   PersistenceOptions: options.persistence,
   RefreshSchedule: options.persistence.properties.schedule,
+  CompareOptions: options.persistence.properties.compare,
+  PictureArea: options.persistence.properties.compare.properties.ignoreAreas.items,
   WebhookOptions: options.webhook,
   WaitFor: options.waitFor,
   Geolocation: options.geolocation,

@@ -217,7 +217,7 @@ export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
 
 /** Yields the violated rules that a schema cannot express. */
 function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, persistence, waitFor, resize, freeze } = request;
+  const { url, html, viewport, responseType, background, webhook, waitFor, resize, freeze } = request;
   yield* brokenNeeds(request);
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
@@ -248,7 +248,7 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
     yield 'resize needs resize.width or resize.height';
   }
   yield* brokenSecretRules(request, { canSeal: secretsKeys !== undefined });
-  yield* brokenPersistenceRules(persistence, limits);
+  yield* brokenPersistenceRules(request, limits);
 }
 
 /** Yields the violated rules between options that the table of options states. */

@@ -8,13 +8,16 @@ type PersistenceRequest = CaptureRequest['persistence'];
 
 /** Yields the violated rules of `persistence` that the schema cannot express. */
 export function* brokenPersistenceRules(
-  { enabled, refreshInterval: seconds, schedule, history = 0 }: PersistenceRequest,
+  { persistence, format }: Pick<CaptureRequest, 'persistence' | 'format'>,
   { minRefreshSeconds }: { readonly minRefreshSeconds: number },
 ): Generator<string> {
+  const { enabled, refreshInterval: seconds, schedule, history = 0, compare } = persistence;
   if (seconds !== 0 && seconds < minRefreshSeconds) {
     yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
   }
   if (history > 0 && !enabled) yield 'persistence.history needs persistence.enabled true';
+  if (compare !== undefined && !enabled) yield 'persistence.compare needs persistence.enabled true';
+  if (compare !== undefined && format === 'pdf') yield 'persistence.compare needs format png, jpeg or webp, not pdf';
   if (schedule === undefined) return;
   if (!enabled) yield 'persistence.schedule needs persistence.enabled true';
   if (seconds !== 0) {
@@ -59,12 +62,13 @@ function checkedRunsOf(cron: string): readonly number[] | null {
 }
 
 /** Returns the long-term storage of a valid request that enables it. */
-export function persistenceOf({ refreshInterval, schedule, history = 0 }: PersistenceRequest): Persistence {
+export function persistenceOf({ refreshInterval, schedule, history = 0, compare }: PersistenceRequest): Persistence {
   return {
     refreshIntervalMs: refreshInterval * 1000,
     ...(schedule === undefined
       ? {}
       : { schedule: { ...schedule, timeZone: canonicalTimezone(schedule.timeZone) ?? schedule.timeZone } }),
     ...(history === 0 ? {} : { history }),
+    ...(compare === undefined ? {} : { compare }),
   };
 }

@@ -1,11 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { errorCodes, failureCauses } from '../runtime/errors.ts';
+import { comparisonFields } from './capture.ts';
 import { deliverySchema } from './delivery.ts';
 import { oneOf } from './one-of.ts';
 import { maxEarlierFiles } from './option-schemas.ts';
 
 const orNull = <T extends ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>(schema: T) =>
   Type.Union([schema, Type.Null()]);
+
+const comparisonSchema = Type.Union([Type.Object(comparisonFields), Type.Null()], {
+  description:
+    'With persistence.compare: how the refresh has changed the picture. Kept for as many refreshes as there are earlier files, but at least for the latest one.',
+});
 
 const pastRefreshSchema = Type.Object({
   number: Type.Integer({ minimum: 1, description: 'Refreshes of a capture are numbered from 1.' }),
@@ -20,6 +26,7 @@ const pastRefreshSchema = Type.Object({
   fileSizeBytes: orNull(Type.Integer({ minimum: 0 })),
   width: orNull(Type.Integer({ minimum: 0 })),
   height: orNull(Type.Integer({ minimum: 0 })),
+  comparison: comparisonSchema,
 });
 
 const earlierFileSchema = Type.Object({
@@ -29,6 +36,7 @@ const earlierFileSchema = Type.Object({
   fileSizeBytes: Type.Integer({ minimum: 1 }),
   width: Type.Integer({ minimum: 1 }),
   height: Type.Integer({ minimum: 1 }),
+  comparison: comparisonSchema,
 });
 
 /** The `data` of GET /captures/{uuid}/history. */

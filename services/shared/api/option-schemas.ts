@@ -251,6 +251,44 @@ const refreshScheduleSchema = closed(
   'Times of automatic refreshes, in place of refreshInterval. Two runs have the minimum distance that operators set for refreshInterval. Needs persistence.enabled.',
 );
 
+const pictureAreaSchema = closed(
+  {
+    x: Type.Integer({ minimum: 0, maximum: 100_000, description: 'Left edge.' }),
+    y: Type.Integer({ minimum: 0, maximum: 100_000, description: 'Top edge.' }),
+    width: Type.Integer({ minimum: 1, maximum: 100_000 }),
+    height: Type.Integer({ minimum: 1, maximum: 100_000 }),
+  },
+  'Rectangle in CSS pixels from the top left corner of the picture, before resize.',
+);
+
+const compareSchema = closed(
+  {
+    threshold: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 0.1,
+      description: 'Minimum distance of two colours that count as different. A smaller value finds more differences.',
+    }),
+    minShare: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 0,
+      description: 'Share of the pixels that must be exceeded for the picture to count as changed.',
+    }),
+    ignore: optionalSelectors(
+      'Elements of the page that are not compared: up to 20 CSS selectors, and up to 200 elements.',
+      20,
+    ),
+    ignoreAreas: Type.Optional(
+      Type.Array(pictureAreaSchema, {
+        maxItems: 20,
+        description: 'Areas of the picture that are not compared, up to 20.',
+      }),
+    ),
+  },
+  'Compare the picture of each refresh with the one that it replaces. A picture that has changed is reported by the event capture.changed, with the changed share and a picture of the differences. Needs persistence.enabled, and format png, jpeg or webp.',
+);
+
 export const persistenceSchema = closed(
   {
     enabled: Type.Boolean({ default: false, description: 'Keep the file long-term, instead of for cdnTtl.' }),
@@ -271,6 +309,7 @@ export const persistenceSchema = closed(
           'Number of earlier files that are kept when refreshes replace them; GET /captures/{uuid}/history lists them. Needs persistence.enabled.',
       }),
     ),
+    compare: Type.Optional(compareSchema),
   },
   'Long-term storage of the file, with optional automatic refreshes.',
   { default: {} },

@@ -23,6 +23,38 @@ export interface Persistence {
   readonly schedule?: RefreshSchedule;
   /** Number of earlier files that are kept; absent: none. */
   readonly history?: number;
+  /** How the files of refreshes are compared with those that they replace; absent: not at all. */
+  readonly compare?: CompareOptions;
+}
+
+/** A rectangle of a picture, in CSS pixels from its top left corner. */
+export interface PictureArea {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+interface CompareOptions {
+  /** Minimum distance of two colours that differ, 0 to 1. */
+  readonly threshold: number;
+  /** Share of different pixels above which a picture has changed, 0 to 1. */
+  readonly minShare: number;
+  /** Selectors of elements that are not compared. */
+  readonly ignore?: readonly string[];
+  readonly ignoreAreas?: readonly PictureArea[];
+}
+
+/** How the file of a refresh differs from the one that it replaced. */
+export interface Comparison {
+  /** Number of the refresh. */
+  readonly refresh: number;
+  /** 0 to 1. */
+  readonly changedShare: number;
+  /** Whether the share is above the limit of the request. */
+  readonly hasChanged: boolean;
+  /** A picture of the differences. Absent: there are none, or the account had no room for it. */
+  readonly difference?: { readonly name: string; readonly bytes: number };
 }
 
 /** A file of a capture that a refresh has replaced. */
@@ -63,6 +95,8 @@ export interface CaptureOutcome {
   readonly report: CaptureReport;
   /** The parts that were extracted from the page, and the size of their stored file. */
   readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
+  /** Areas of the picture that a comparison with another one ignores, because `compare.ignore` matches elements in them. */
+  readonly ignored?: readonly PictureArea[];
   /** The renderer's name of the file, which identifies a redelivered result. */
   readonly object: string;
 }
@@ -91,8 +125,10 @@ export interface CaptureRefresh {
   /** See {@link CaptureRecord.attempt}. */
   readonly attempt?: number;
   readonly endedAt?: number;
-  /** Name under which the file that this refresh replaces is kept. Absent: it is not kept. */
+  /** Name under which the file that this refresh replaces is kept, maybe only for a comparison. Absent: it is not kept. */
   readonly earlierName?: string;
+  /** Name for a picture of the differences from that file. */
+  readonly differenceName?: string;
   /** Present if the refresh failed or could not start (quota, suspension). The file is unchanged. */
   readonly failure?: CaptureFailure;
 }
@@ -211,6 +247,8 @@ export interface CaptureRecord {
   readonly deliveryHistory?: readonly DeliveryEntry[];
   /** The files that the latest refreshes have replaced, newest first. Stays when they are gone. */
   readonly earlierFiles?: readonly EarlierFile[];
+  /** Comparisons of the latest refreshes, newest first: as many as there are earlier files, but at least one. */
+  readonly comparisons?: readonly Comparison[];
   /** Present once the capture has completed. Stays after the file was removed. */
   readonly outcome?: CaptureOutcome;
   /** Present if the status is `failed`. */

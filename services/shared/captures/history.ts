@@ -1,6 +1,6 @@
 import type { CaptureHistory } from '../api/capture-history.ts';
 import type { CaptureOutcome, CaptureRecord, CaptureRefresh, DeliveryEntry, RefreshEntry } from './capture-record.ts';
-import { failureView, statusOf } from './view.ts';
+import { comparisonView, failureView, statusOf } from './view.ts';
 
 /**
  * Maximum number of refreshes and delivery attempts in a record. Lists read thousands of records, so entries are small.
@@ -48,7 +48,9 @@ export function historyView(
   record: CaptureRecord,
   { cdnUrl, now }: { readonly cdnUrl: string; readonly now: number },
 ): Omit<CaptureHistory, 'options'> {
-  const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook } = record;
+  const { uuid, refresh, refreshHistory = [], deliveryHistory = [], earlierFiles = [], webhook } = record;
+  const isThere = statusOf(record, now) === 'completed';
+  const comparisonOf = (number: number) => (isThere ? (comparisonView(record, number, cdnUrl) ?? null) : null);
   const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({
     number,
     by,
@@ -57,12 +59,19 @@ export function historyView(
     endedAt: iso(endedAt),
     error: failure === undefined ? null : failureView(failure),
     ...(file ?? noSize),
+    comparison: comparisonOf(number),
   }));
   // A refresh in progress is not in the history yet.
   const refreshes = refresh === undefined || refresh.endedAt !== undefined ? past : [underWay(refresh), ...past];
   return {
     refreshes: refreshes.slice(0, maxHistory),
-    files: statusOf(record, now) === 'completed' ? earlierFilesView(record, cdnUrl) : [],
+    files: (isThere ? earlierFiles : []).map(({ name, capturedAt, replacedBy, ...size }) => ({
+      fileUrl: `${cdnUrl}/${name}`,
+      capturedAt: iso(capturedAt),
+      replacedBy,
+      ...size,
+      comparison: comparisonOf(replacedBy),
+    })),
     deliveries: deliveryHistory.map(({ at, status, error, durationMs, ...entry }) => ({
       uuid,
       url: webhook?.url ?? '',
@@ -75,13 +84,6 @@ export function historyView(
   };
 }
 
-const earlierFilesView = ({ earlierFiles = [] }: CaptureRecord, cdnUrl: string): CaptureHistory['files'] =>
-  earlierFiles.map(({ name, capturedAt, ...file }) => ({
-    fileUrl: `${cdnUrl}/${name}`,
-    capturedAt: iso(capturedAt),
-    ...file,
-  }));
-
 const underWay = ({ revision, by, state, acceptedAt }: CaptureRefresh): CaptureHistory['refreshes'][number] => ({
   number: revision,
   by,
@@ -90,6 +92,7 @@ const underWay = ({ revision, by, state, acceptedAt }: CaptureRefresh): CaptureH
   endedAt: null,
   error: null,
   ...noSize,
+  comparison: null,
 });
 
 const noSize = { fileSizeBytes: null, width: null, height: null };

@@ -5,6 +5,7 @@ import type {
   CaptureOutcome,
   CaptureRecord,
   CaptureRefresh,
+  Comparison,
   DeliveryEntry,
   DiagnosticsFile,
   EarlierFile,
@@ -60,15 +61,23 @@ export const requeue =
 export const attemptOf = (record: CaptureRecord, refreshNumber: number): number =>
   (refreshNumber === 0 ? record : record.refresh)?.attempt ?? 1;
 
+/** What is stored with the file of a rendering. */
+export interface StoredExtras {
+  readonly diagnostics?: DiagnosticsFile;
+  readonly earlier?: EarlierFile;
+  readonly comparison?: Comparison;
+}
+
 /**
  * Completes a capture whose file is stored. It completes once, even if several renderers have finished it. `expiresAt` is that of the
  * file. `stored.diagnostics` replaces those of an earlier rendering, and `stored.earlier` is the kept file that a refresh replaces.
+ * `stored.comparison` compares the two.
  */
 export function complete(
   refreshNumber: number,
   outcome: CaptureOutcome,
   expiresAt: number,
-  { diagnostics, earlier }: { readonly diagnostics?: DiagnosticsFile; readonly earlier?: EarlierFile } = {},
+  { diagnostics, earlier, comparison }: StoredExtras = {},
 ): Transition {
   return (record, now) => {
     if (!isOpen(record, refreshNumber)) return null;
@@ -89,9 +98,14 @@ export function complete(
       ...shown,
       ...endRefresh(record, { state: 'completed', endedAt: now }, outcome),
       ...(earlier === undefined ? {} : { earlierFiles: earlierFilesWith(record, earlier) }),
+      ...(comparison === undefined ? {} : { comparisons: comparisonsWith(record, comparison) }),
       refreshMs: now - (record.refresh?.acceptedAt ?? now),
       refreshCharges: withCharge(record),
-      ...withPendingWebhook(record, { event: 'capture.refreshed', refreshNumber, now }),
+      ...withPendingWebhook(record, {
+        event: comparison?.hasChanged === true ? 'capture.changed' : 'capture.refreshed',
+        refreshNumber,
+        now,
+      }),
     };
   };
 }
@@ -126,7 +140,7 @@ function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFa
 /** The fields of a refresh that its requester determines. */
 export type RefreshOrder = Pick<
   CaptureRefresh,
-  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation' | 'earlierName'
+  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation' | 'earlierName' | 'differenceName'
 >;
 
 /** Queues the refresh, unless its number is not the next one, another refresh is in progress, or there is nothing to refresh. */
@@ -249,6 +263,9 @@ export const earlierFilesWith = (
   earlier: EarlierFile,
 ): readonly EarlierFile[] => [earlier, ...earlierFiles].slice(0, persistence?.history ?? 0);
 
+const comparisonsWith = ({ comparisons = [], persistence }: CaptureRecord, comparison: Comparison) =>
+  [comparison, ...comparisons].slice(0, Math.max(1, persistence?.history ?? 0));
+
 /** Charges a refresh to the month in which it was accepted. */
 function withCharge({ refresh, refreshCharges = {}, tokenCost, acceptedAt }: CaptureRecord) {
   const month = monthOf(refresh?.acceptedAt ?? acceptedAt);
@@ -272,12 +289,14 @@ export function refreshOrderOf(
   order: Pick<RefreshOrder, 'by' | 'region' | 'acceptedAt' | 'isolation'>,
 ): RefreshOrder {
   const { uuid, options, persistence } = record;
+  const { history = 0, compare } = persistence ?? {};
   const startBy = order.acceptedAt + backgroundWaitMs;
   return {
     ...order,
     revision: nextRefreshNumber(record),
     startBy,
     deadline: deadlineOf(options, startBy),
-    ...((persistence?.history ?? 0) === 0 ? {} : { earlierName: newFileName(uuid, options.format) }),
+    ...(history === 0 && compare === undefined ? {} : { earlierName: newFileName(uuid, options.format) }),
+    ...(compare === undefined ? {} : { differenceName: newFileName(uuid, 'png') }),
   };
 }

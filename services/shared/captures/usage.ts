@@ -48,9 +48,12 @@ function bytesWithFile({ persistence, htmlBytes = 0 }: CaptureRecord, fileBytes:
   return { persistedBytes: fileBytes, ...(htmlBytes === 0 ? {} : { keptHtmlBytes: htmlBytes }) };
 }
 
-/** Bytes of the files that refreshes have replaced. */
-const bytesOfEarlier = ({ earlierFiles = [] }: Pick<CaptureRecord, 'earlierFiles'>) =>
-  earlierFiles.reduce((bytes, { fileSizeBytes }) => bytes + fileSizeBytes, 0);
+/** Bytes of the files that refreshes have replaced, and of the pictures of differences from them. */
+const bytesOfEarlier = ({ earlierFiles = [], comparisons = [] }: Pick<CaptureRecord, 'earlierFiles' | 'comparisons'>) =>
+  [
+    ...earlierFiles.map(({ fileSizeBytes }) => fileSizeBytes),
+    ...comparisons.map(({ difference }) => difference?.bytes ?? 0),
+  ].reduce((sum, bytes) => sum + bytes, 0);
 
 /** Returns the bytes that a capture or refresh adds when it completes with a file of this size; negative if they decrease. */
 export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredBytes {
@@ -60,7 +63,7 @@ export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredByte
     outcome === undefined || refresh === undefined || name === undefined
       ? record.earlierFiles
       : earlierFilesWith(record, { ...outcome, name, replacedBy: refresh.revision });
-  return bytesChanged(record, fileBytes + bytesOfEarlier({ ...(earlierFiles && { earlierFiles }) }));
+  return bytesChanged(record, fileBytes + bytesOfEarlier({ ...record, ...(earlierFiles && { earlierFiles }) }));
 }
 
 /** Bytes that a completed capture with files of that size adds to those of the record. */

@@ -32,6 +32,23 @@ describe('the request is accepted with', () => {
     ],
     ['an hourly schedule', { url, persistence: { enabled: true, schedule: { cron: '0 0-23/1 1,L JAN-DEC 5-7' } } }],
     ['a schedule of leap days', { url, persistence: { enabled: true, schedule: { cron: '59 23 29 2 *' } } }],
+    ['a comparison', { url, persistence: { enabled: true, compare: {} } }],
+    [
+      'a comparison with limits',
+      {
+        url,
+        format: 'webp',
+        persistence: {
+          enabled: true,
+          compare: {
+            threshold: 1,
+            minShare: 1,
+            ignore: Array(20).fill('p'),
+            ignoreAreas: Array(20).fill({ x: 0, y: 0, width: 1, height: 100_000 }),
+          },
+        },
+      },
+    ],
     ['no earlier files', { url, persistence: { history: 0 } }],
     ['the most earlier files', { url, persistence: { enabled: true, history: 100 } }],
     ['every option', { url, format: 'webp', waitUntil: 'commit', colorScheme: 'no-preference', region: 'asia-east' }],
@@ -167,6 +184,39 @@ describe('the refusal contains the reason for', () => {
       'persistence.history must be an integer from 0 to 100, not -1',
     ],
     [{ url, persistence: { history: 1 } }, 'persistence.history needs persistence.enabled true'],
+    [
+      { url, persistence: { enabled: true, compare: { ignore: ['p', 'div >'] } } },
+      'persistence.compare.ignore.1 must be a CSS selector, not "div >"',
+    ],
+    [{ url, persistence: { enabled: true, compare: { ignore: Array(21).fill('p') } } }, 'persistence.compare.ignore'],
+    [{ url, persistence: { compare: {} } }, 'persistence.compare needs persistence.enabled true'],
+    [
+      { url, format: 'pdf', persistence: { enabled: true, compare: {} } },
+      'persistence.compare needs format png, jpeg or webp, not pdf',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { threshold: 1.1 } } },
+      'persistence.compare.threshold must be a number from 0 to 1, not 1.1',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { minShare: -0.1 } } },
+      'persistence.compare.minShare must be a number from 0 to 1, not -0.1',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { ignoreAreas: [{ x: 0, y: -1, width: 1, height: 1 }] } } },
+      'persistence.compare.ignoreAreas.0.y must be an integer from 0 to 100000, not -1',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { ignoreAreas: [{ x: 0, y: 0, width: 0, height: 1 }] } } },
+      'persistence.compare.ignoreAreas.0.width must be an integer from 1 to 100000, not 0',
+    ],
+    [
+      {
+        url,
+        persistence: { enabled: true, compare: { ignoreAreas: Array(21).fill({ x: 0, y: 0, width: 1, height: 1 }) } },
+      },
+      'persistence.compare.ignoreAreas',
+    ],
     [{ url, pdf: {} }, 'pdf needs format pdf, not png'],
     [{ url, format: 'pdf', pdf: { paper: 'A9' } }, 'pdf.paper must be one of A0,'],
     [{ url, format: 'pdf', pdf: { scale: 2.1 } }, 'pdf.scale must be a number from 0.1 to 2, not 2.1'],
