@@ -7,7 +7,7 @@ import { CliError } from './errors.ts';
 import { checkWritable, readUserFile, writeAtomically } from './files.ts';
 import { readAll } from './terminal.ts';
 import { json } from './json.ts';
-import { plainText } from './text.ts';
+import { percentOf, plainText } from './text.ts';
 
 interface DiffFlags {
   readonly output?: string;
@@ -87,9 +87,6 @@ async function diff({ terminal, setExit }: Context, names: readonly [string, str
   }
   if (differs) setExit('negative');
 }
-
-/** Three significant digits, so that a small difference is not shown as 0%. */
-const percentOf = (value: number) => `${Number((100 * value).toPrecision(3))}%`;
 
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 

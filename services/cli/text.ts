@@ -35,3 +35,6 @@ export function facts(rows: readonly (readonly [name: string, value: Cell])[]): 
   const width = Math.max(...rows.map(([name]) => name.length)) + 1;
   return rows.map(([name, value]) => `${`${name}:`.padEnd(width)}  ${plainText(cellText(value))}\n`).join('');
 }
+
+/** Returns a share from 0 to 1 as a percentage with three significant digits, so that a small share is not shown as 0%. */
+export const percentOf = (share: number): string => `${Number((100 * share).toPrecision(3))}%`;

@@ -141,8 +141,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the request options, refreshes and webhook deliveries of a capture
-         * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.
+         * Get the request options, refreshes, earlier files and webhook deliveries of a capture
+         * @description Requires the scope read. Returns at most 20 refreshes, 100 earlier files and 20 delivery attempts, newest first.
          */
         get: operations["getCaptureHistory"];
         put?: never;
@@ -530,7 +530,7 @@ export interface paths {
         };
         /**
          * Follow the captures of the account
-         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most 5 concurrent streams on each front, and an account 20; an account can open 20 at once, and then one a second. A client that does not read is disconnected.
+         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. After a refresh with persistence.compare, it also has changedShare. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most 5 concurrent streams on each front, and an account 20; an account can open 20 at once, and then one a second. A client that does not read is disconnected.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -1454,6 +1454,8 @@ export interface components {
             };
             /** @description The latest refreshes, newest first. The size is that of the file that the refresh created. */
             refreshes: components["schemas"]["PastRefresh"][];
+            /** @description The files that refreshes have replaced and persistence.history keeps, newest first. Empty when the capture has expired or was deleted. */
+            files: components["schemas"]["EarlierFile"][];
             /** @description The latest attempts to deliver events to the webhook, newest first. */
             deliveries: components["schemas"]["Delivery"][];
         };
@@ -1840,7 +1842,7 @@ export interface components {
              * @enum {string}
              */
             state: "waiting" | "pending" | "delivered" | "failed";
-            event: ("capture.completed" | "capture.failed" | "capture.refreshed" | "batch.completed") | null;
+            event: ("capture.completed" | "capture.failed" | "capture.refreshed" | "capture.changed" | "batch.completed") | null;
             /** @description Delivery attempts of the latest event so far. */
             attempts: number;
             lastStatus: number | null;
@@ -1886,6 +1888,23 @@ export interface components {
             width: number;
             /** @description CSS pixels. */
             height: number;
+        };
+        /** @description Compare the picture of each refresh with the one that it replaces. A picture that has changed is reported by the event capture.changed, with the changed share and a picture of the differences. Needs persistence.enabled, and format png, jpeg or webp. */
+        CompareOptions: {
+            /**
+             * @description Minimum distance of two colours that count as different. A smaller value finds more differences.
+             * @default 0.1
+             */
+            threshold?: number;
+            /**
+             * @description Share of the pixels that must be exceeded for the picture to count as changed.
+             * @default 0
+             */
+            minShare?: number;
+            /** @description Elements of the page that are not compared: up to 20 CSS selectors, and up to 200 elements. */
+            ignore?: string[];
+            /** @description Areas of the picture that are not compared, up to 20. */
+            ignoreAreas?: components["schemas"]["PictureArea"][];
         };
         ComponentStatus: {
             /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
@@ -2028,7 +2047,7 @@ export interface components {
             /** @description URL of the webhook; lists of an account contain at most its first 200 characters. */
             url: string;
             /** @enum {string} */
-            event: "capture.completed" | "capture.failed" | "capture.refreshed" | "batch.completed" | "webhook.test";
+            event: "capture.completed" | "capture.failed" | "capture.refreshed" | "capture.changed" | "batch.completed" | "webhook.test";
             /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
             revision: number;
             /** @description Number of the attempt, from 1. */
@@ -2164,6 +2183,28 @@ export interface components {
             durationMs: number;
             /** @description Whether the wait ended because its time was over. */
             timedOut: boolean;
+        };
+        EarlierFile: {
+            /** @description URL of the file. */
+            fileUrl: string;
+            /**
+             * Format: date-time
+             * @description Time of the capture that the file shows.
+             */
+            capturedAt: string;
+            /** @description Number of the refresh that replaced the file. */
+            replacedBy: number;
+            fileSizeBytes: number;
+            width: number;
+            height: number;
+            /** @description With persistence.compare: how the refresh has changed the picture. Kept for as many refreshes as there are earlier files, but at least for the latest one. */
+            comparison: {
+                /** @description Share of different pixels. */
+                changedShare: number;
+                /** @description Whether the share is greater than persistence.compare.minShare. */
+                hasChanged: boolean;
+                differenceUrl: string | null;
+            } | null;
         };
         Error: {
             /** @enum {string} */
@@ -2399,7 +2440,7 @@ export interface components {
             /** @description Refreshes of a capture are numbered from 1. */
             number: number;
             /**
-             * @description Who asked for it: a request, or refreshInterval.
+             * @description Who asked for it: a request, or refreshInterval or schedule.
              * @enum {string}
              */
             by: "request" | "interval";
@@ -2418,6 +2459,14 @@ export interface components {
             fileSizeBytes: number | null;
             width: number | null;
             height: number | null;
+            /** @description With persistence.compare: how the refresh has changed the picture. Kept for as many refreshes as there are earlier files, but at least for the latest one. */
+            comparison: {
+                /** @description Share of different pixels. */
+                changedShare: number;
+                /** @description Whether the share is greater than persistence.compare.minShare. */
+                hasChanged: boolean;
+                differenceUrl: string | null;
+            } | null;
         };
         /** @description PDF options. Allowed with format pdf only. */
         PdfOptions: {
@@ -2596,6 +2645,22 @@ export interface components {
              * @default 0
              */
             refreshInterval?: number;
+            schedule?: components["schemas"]["RefreshSchedule"];
+            /**
+             * @description Number of earlier files that are kept when refreshes replace them; GET /captures/{uuid}/history lists them. Needs persistence.enabled.
+             * @default 0
+             */
+            history?: number;
+            compare?: components["schemas"]["CompareOptions"];
+        };
+        /** @description Rectangle in CSS pixels from the top left corner of the picture, before resize. */
+        PictureArea: {
+            /** @description Left edge. */
+            x: number;
+            /** @description Top edge. */
+            y: number;
+            width: number;
+            height: number;
         };
         Refresh: {
             /**
@@ -2609,6 +2674,29 @@ export interface components {
             nextAt: string | null;
             /** @description Tokens charged for all refreshes of the capture so far. */
             tokensCharged: number;
+            /** @description With persistence.compare: how the latest refresh has changed the picture. Absent if it has not completed. */
+            comparison?: {
+                /** @description Share of different pixels. */
+                changedShare: number;
+                /** @description Whether the share is greater than persistence.compare.minShare. */
+                hasChanged: boolean;
+                differenceUrl: string | null;
+                previousFileUrl: string | null;
+            };
+        };
+        /** @description Times of automatic refreshes, in place of refreshInterval. Two runs have the minimum distance that operators set for refreshInterval. Needs persistence.enabled. */
+        RefreshSchedule: {
+            /**
+             * @description Cron expression of five fields: minute, hour, day of the month, month, day of the week. If both days are restricted, one of them has to match.
+             * @example 0 6 * * 1-5
+             */
+            cron: string;
+            /**
+             * @description Time zone of the expression, a name of the IANA time zone database. A time that daylight saving time skips runs after the skipped hour, and one that occurs twice runs the first time.
+             * @default UTC
+             * @example Europe/Berlin
+             */
+            timeZone?: string;
         };
         RegionOverview: {
             /** @enum {string} */
@@ -7865,7 +7953,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    type: "capture.completed" | "capture.failed" | "capture.refreshed";
+                    type: "capture.completed" | "capture.failed" | "capture.refreshed" | "capture.changed";
                     /**
                      * Format: date-time
                      * @description Time of the event.

@@ -156,7 +156,7 @@ type EventOf<Type extends WebhookBody['type'], Data extends WebhookBody['data']>
  * the types of `data`; a capture may have expired or been deleted since its event.
  */
 export type WebhookEvent =
-  | EventOf<'capture.completed' | 'capture.refreshed', CaptureResult>
+  | EventOf<'capture.completed' | 'capture.refreshed' | 'capture.changed', CaptureResult>
   | EventOf<'capture.failed', FailedCapture | DeletedCapture>
   | BatchEvent;
 

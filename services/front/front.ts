@@ -54,6 +54,7 @@ import { SignInCode } from './plugins/dashboard/sign-in-code.ts';
 import { HistoryCache } from './plugins/status-page/history-cache.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
+import { PictureComparisons } from './pictures/picture-comparisons.ts';
 import { overlayStatus, StatusCache } from './status-cache.ts';
 
 /** Components that a front needs, once it is connected. */
@@ -144,6 +145,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   void embeddedShare.follow(signal);
   const { defaultLimits } = config;
   const byteQuota = new ByteQuota({ accounts, usage, defaultLimits, share: embeddedShare, now });
+  const comparisons = new PictureComparisons({ store, now, log });
   const { dispatcher, resultQueue } = createDispatcher({
     session,
     link,
@@ -158,6 +160,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     regions,
     inFlight,
     byteQuota,
+    comparisons,
     secretsKeys,
     queueTimeoutMs: config.queueTimeoutMs,
     onSettled: (settled) => frontMetrics.settled(settled),
@@ -270,6 +273,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const stopWriting = writeStatistics(statistics, { session, log, intervalMs: parts.statisticsMs });
   app.addHook('onClose', async () => {
+    await comparisons.close();
     await resultQueue.close();
     await stopWriting();
     await limiter.flush();

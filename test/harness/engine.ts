@@ -120,6 +120,7 @@ export class TestEngine {
       signal?: AbortSignal;
       deadlineMs?: number;
       secrets?: CaptureSecrets;
+      ignore?: readonly string[];
       answered?: Promise<void>;
     } = {},
   ): Promise<Rendering> {
@@ -127,6 +128,7 @@ export class TestEngine {
       source: typeof source === 'string' ? { kind: 'url', url: source } : source,
       options: renderOptions(options),
       ...(request.secrets && { secrets: request.secrets }),
+      ...(request.ignore && { ignore: request.ignore }),
       ownBrowser: request.ownBrowser ?? false,
       ...(request.answered && { answered: request.answered }),
       ...(request.reuseFor !== undefined && { reuseFor: request.reuseFor }),

@@ -16,6 +16,7 @@ import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';
 import { ByteQuota } from '../../services/front/byte-quota.ts';
+import { PictureComparisons } from '../../services/front/pictures/picture-comparisons.ts';
 
 /** The result settler of a front, with its outcomes and log. */
 export class SettlingParts {
@@ -57,6 +58,7 @@ export class SettlingParts {
         share: { limit: () => undefined },
         now: session.now,
       }),
+      comparisons: new PictureComparisons({ store: this.store, now: session.now, log: this.log }),
       onSettled: ({ outcome, tokens }) => {
         this.outcomes.push(outcome);
         this.tokens += tokens;

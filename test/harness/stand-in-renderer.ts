@@ -27,6 +27,8 @@ import { traceJob } from '../../services/renderer/worker/trace-job.ts';
 import { silentLog } from './nats-session.ts';
 import { plainReport } from './records.ts';
 
+type Completed = Extract<JobOutcome, { kind: 'completed' }>;
+
 /** The stand-in's reaction to one job; the default is to complete it immediately. */
 export type Behavior = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
 
@@ -62,6 +64,8 @@ export class StandInRenderer {
   packNoted: (stored: StoredDiagnostics) => Promise<Buffer> = packDiagnostics;
   /** Changes the description of its files. */
   changeUpload: (upload: Upload) => Upload = (upload) => upload;
+  /** Changes the results of completed captures. */
+  changeOutcome: (outcome: Completed) => Completed = (outcome) => outcome;
   /** The renderer's registration. */
   says: Partial<RendererHeartbeat> = {};
   readonly pod: string;
@@ -192,7 +196,8 @@ export class StandInRenderer {
     const upload = await this.upload(job);
     const noted = job.options.diagnostics === true ? await this.uploadDiagnostics(job) : {};
     const beside = { ...(await this.uploadExtracted(job)), ...noted };
-    const outcome = { kind: 'completed', upload, ...beside, report: this.reportOf(job), ageMs: 1 } as const;
+    const completed = { kind: 'completed', upload, ...beside, report: this.reportOf(job), ageMs: 1 } as const;
+    const outcome = this.changeOutcome(completed);
     if (!silently) this.tell(job, outcome);
     await this.publish(job, outcome);
   }

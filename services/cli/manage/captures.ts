@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { checkOutput, checkWritable, writeAtomically } from '../files.ts';
 import { json } from '../json.ts';
-import { facts, table } from '../text.ts';
+import { facts, percentOf, table } from '../text.ts';
 import { integer } from '../flag-values.ts';
 import { describeDiagnostics } from './diagnostics.ts';
 
@@ -64,8 +64,13 @@ export function capturesCommand(context: Context): Command {
       const note = `The refresh is queued; "webcapture captures get ${uuid}" shows its state.\n`;
       context.terminal.stdout.write(flags.json === true ? json(capture) : note);
     });
+  const history = new Command('history')
+    .description('Show the refreshes of a capture, how they have changed its picture, and the earlier files.')
+    .argument('<uuid>')
+    .option('--json', 'print JSON')
+    .action((uuid: string, flags: OneFlags) => showHistory(context, uuid, flags));
   const command = new Command('captures').description('List, show, delete and refresh captures.');
-  for (const each of [list, get, remove, refresh]) command.addCommand(addConnectionFlags(each));
+  for (const each of [list, get, remove, refresh, history]) command.addCommand(addConnectionFlags(each));
   return command;
 }
 
@@ -89,6 +94,29 @@ async function listCaptures(context: Context, { status, limit, ...flags }: ListF
     capture.metadata.url,
   ]);
   terminal.stdout.write(table(['UUID', 'STATUS', 'FORMAT', 'TIME', 'URL'], rows, terminal.stdout.columns));
+}
+
+async function showHistory(context: Context, uuid: string, flags: OneFlags): Promise<void> {
+  const { stdout } = context.terminal;
+  const { client } = await connect(context, flags);
+  const history = await client.getCaptureHistory(uuid, context);
+  if (flags.json === true) {
+    stdout.write(json(history));
+    return;
+  }
+  const { refreshes, files } = history;
+  const changeOf = ({ comparison }: (typeof refreshes)[number]) =>
+    comparison === null ? null : percentOf(comparison.changedShare);
+  const ended = refreshes.map((refresh) => [
+    refresh.number,
+    refresh.state,
+    refresh.acceptedAt,
+    changeOf(refresh),
+    refresh.comparison?.differenceUrl ?? refresh.error?.message,
+  ]);
+  stdout.write(table(['REFRESH', 'STATE', 'ACCEPTED', 'CHANGED', 'DIFFERENCE OR ERROR'], ended, stdout.columns));
+  const kept = files.map((file) => [file.capturedAt, file.replacedBy, file.fileSizeBytes, file.fileUrl]);
+  stdout.write(`\n${table(['CAPTURED', 'REPLACED BY', 'BYTES', 'EARLIER FILE'], kept, stdout.columns)}`);
 }
 
 async function getCapture(context: Context, uuid: string, flags: GetFlags): Promise<void> {

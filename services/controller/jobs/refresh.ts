@@ -5,6 +5,7 @@ import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { nextRefreshAfter } from '@webcapture/shared/captures/refresh-times.ts';
 import { dispatchAfterMs, reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isRefreshable, refreshOrderOf, refuseRefresh, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
@@ -42,7 +43,7 @@ const notPermitted = (refusal: string) =>
 /**
  * Queues a due refresh of a capture, and schedules the next one. A refresh costs as much as the capture. If the quota is used up, the
  * account is suspended, or the permission for an option is missing, the refresh is skipped, the record contains the reason, and the next
- * refresh is due after another interval. A removed or expired capture is not refreshed.
+ * refresh is due at the next time of its interval or schedule. A removed or expired capture is not refreshed.
  */
 export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
   const { captures, tasks, now = Date.now } = deps;
@@ -67,7 +68,7 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
     ...(account?.isolation === undefined ? {} : { isolation: account.isolation }),
   });
   const { revision } = order;
-  const next = nextAfter(record, now);
+  const next = nextRefreshAfter(record, { since: record.nextRefreshAt ?? now, now }) ?? now + soonMs;
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
   // The operator may have withdrawn the permission.
@@ -107,11 +108,4 @@ async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): 
 function regionFor({ requestedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
   if (requestedRegion !== 'auto') return requestedRegion;
   return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;
-}
-
-/** Returns the next time of the refresh interval that is in the future. */
-function nextAfter({ nextRefreshAt = 0, persistence }: CaptureRecord, now: number): number {
-  const interval = persistence?.refreshIntervalMs ?? 0;
-  if (interval === 0) return now + soonMs;
-  return nextRefreshAt + interval * (Math.floor((now - nextRefreshAt) / interval) + 1);
 }

@@ -1,7 +1,7 @@
 import type { Capture, CaptureHistory, CaptureResult } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../shell/errors.ts';
-import { formatBytes, formatDuration } from '../shell/format.ts';
+import { formatBytes, formatDuration, formatShare } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { type Query, useQuery } from '../shell/query.ts';
 import { linkTo, linkToPlayground } from '../shell/routes.ts';
@@ -13,6 +13,7 @@ import { Empty, Loaded, Loading } from '../widgets/states.tsx';
 import { toast } from '../widgets/toast.tsx';
 import './captures/captures.css';
 import { Comparison } from './captures/comparison.tsx';
+import { EarlierPictures } from './captures/earlier-pictures.tsx';
 import { Facts, RequestOptions } from './captures/facts.tsx';
 import { type Picture, type Pictures, usePictures } from './captures/picture.ts';
 import { StatusBadge } from './captures/status-badge.tsx';
@@ -205,6 +206,9 @@ function Details({
       {before !== undefined && current !== undefined && capture.status === 'completed' && (
         <Comparison before={before} after={current} />
       )}
+      {'report' in capture && capture.metadata.format !== 'pdf' && history.data !== undefined && (
+        <EarlierPictures capture={capture} files={history.data.files} />
+      )}
       {'report' in capture && <Report capture={capture} />}
       {'hasDiagnostics' in capture && capture.hasDiagnostics && (
         // A refresh may replace the diagnostics.
@@ -386,6 +390,12 @@ const refreshColumns: readonly Column<CaptureHistory['refreshes'][number]>[] = [
     isMinor: true,
     render: ({ acceptedAt, endedAt }) =>
       endedAt === null ? '–' : formatDuration(Math.max(0, Date.parse(endedAt) - Date.parse(acceptedAt))),
+  },
+  {
+    key: 'changed',
+    title: 'Changed',
+    align: 'end',
+    render: ({ comparison }) => formatShare(comparison?.changedShare ?? null),
   },
   {
     key: 'file',

@@ -133,6 +133,26 @@ export const pendingExample: PendingCapture = {
   metadata: asked,
 };
 
+const earlierUrl = `https://cdn.example.com/${uuid}-9c3de4b1a5f60718293a4b5c6d7e8f90.png`;
+const comparisonExample = {
+  changedShare: 0.0132,
+  hasChanged: true,
+  differenceUrl: `https://cdn.example.com/${uuid}-0a1b2c3d4e5f60718293a4b5c6d7e8f9.png`,
+};
+
+export const changedExample: CaptureResult = {
+  ...resultExample,
+  refresh: {
+    state: 'completed',
+    error: null,
+    acceptedAt: '2025-08-19T10:30:00.000Z',
+    endedAt: '2025-08-19T10:30:02.310Z',
+    nextAt: '2025-08-20T09:30:01.432Z',
+    tokensCharged: 1,
+    comparison: { ...comparisonExample, previousFileUrl: earlierUrl },
+  },
+};
+
 export const refreshExample: CaptureResult = {
   ...resultExample,
   refresh: {
@@ -213,7 +233,10 @@ export const redeliveryExample: WebhookView = {
 };
 
 export const historyExample: CaptureHistory = {
-  options: { isFullPage: true, persistence: { enabled: true, refreshInterval: 86_400 } },
+  options: {
+    isFullPage: true,
+    persistence: { enabled: true, refreshInterval: 86_400, history: 10, compare: { minShare: 0.01 } },
+  },
   refreshes: [
     {
       number: 1,
@@ -225,6 +248,18 @@ export const historyExample: CaptureHistory = {
       fileSizeBytes: 48_377,
       width: 1280,
       height: 720,
+      comparison: comparisonExample,
+    },
+  ],
+  files: [
+    {
+      fileUrl: earlierUrl,
+      capturedAt: '2025-08-18T10:30:02.000Z',
+      replacedBy: 1,
+      fileSizeBytes: 48_114,
+      width: 1280,
+      height: 720,
+      comparison: comparisonExample,
     },
   ],
   deliveries: [attemptExample],

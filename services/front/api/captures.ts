@@ -121,14 +121,16 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
   });
 }
 
-/** The history of a capture: the options of its request, its refreshes and webhook deliveries. */
+/** The history of a capture: the options of its request, its refreshes, earlier files and webhook deliveries. */
 function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
+  const { cdnUrl } = deps;
   app.get<{ Params: { uuid: string } }>('/captures/:uuid/history', {
     schema: {
       operationId: 'getCaptureHistory',
       tags: ['captures'],
-      summary: 'Get the request options, refreshes and webhook deliveries of a capture',
-      description: 'Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.',
+      summary: 'Get the request options, refreshes, earlier files and webhook deliveries of a capture',
+      description:
+        'Requires the scope read. Returns at most 20 refreshes, 100 earlier files and 20 delivery attempts, newest first.',
       security: [{ apiKey: [] }],
       params: captureParams,
       response: {
@@ -143,7 +145,7 @@ function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
       const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
-      return sendData(reply, { options: requestOptions(record), ...historyView(record) });
+      return sendData(reply, { options: requestOptions(record), ...historyView(record, { cdnUrl, now: deps.now() }) });
     },
   });
 }

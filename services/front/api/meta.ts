@@ -13,7 +13,7 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { endedBatchExample } from '../batches/examples.ts';
 import { example, plainAnswer } from './answers.ts';
 import { nameSchemas } from './components.ts';
-import { failedExample, resultExample } from './capture-examples.ts';
+import { changedExample, failedExample, resultExample } from './capture-examples.ts';
 
 /** Version of the API. The paths contain no version. */
 export const interfaceVersion = '1.0.0';
@@ -196,6 +196,11 @@ const examples: Readonly<Record<string, { readonly summary: string; readonly val
   completed: eventExample('A capture completed', { type: 'capture.completed', timestamp, data: resultExample }),
   failed: eventExample('A capture failed', { type: 'capture.failed', timestamp, data: failedExample }),
   refreshed: eventExample('A capture was refreshed', { type: 'capture.refreshed', timestamp, data: resultExample }),
+  changed: eventExample('A refresh has changed the picture', {
+    type: 'capture.changed',
+    timestamp,
+    data: changedExample,
+  }),
 };
 
 const { captures: _captures, ...endedBatch } = endedBatchExample;

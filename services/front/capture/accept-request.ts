@@ -17,7 +17,7 @@ import {
 } from '@webcapture/shared/api/option-table.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord, Persistence } from '@webcapture/shared/captures/capture-record.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
@@ -30,6 +30,7 @@ import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
 import { hasUser, isHttpUrl } from './http-url.ts';
 import { brokenPdfRules } from './pdf-rules.ts';
+import { brokenPersistenceRules, persistenceOf } from './persistence-rules.ts';
 import { renderOptions } from './render-options.ts';
 import { brokenSelectors } from './selectors.ts';
 import { brokenSecretRules, hashSecrets, secretsOf } from './secret-rules.ts';
@@ -50,7 +51,7 @@ export interface AcceptedRequest {
   /** Time for which the file is kept. */
   readonly lifetimeMs: number;
   /** Undefined if long-term storage was not requested. */
-  readonly persistence: { readonly refreshIntervalMs: number } | undefined;
+  readonly persistence: Persistence | undefined;
   readonly webhookUrl: string | undefined;
   /** Undefined if the cache was not requested. */
   readonly cacheKey?: CacheKey | undefined;
@@ -87,7 +88,7 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
   const { url = '', html, responseCache, persistence } = request;
   const source: AcceptedRequest['source'] =
     html === undefined ? { kind: 'url', url } : { kind: 'html', html: decodeHtml(html) };
-  const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
+  const kept = persistence.enabled ? persistenceOf(persistence) : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   for (const [index, { goto }] of (request.steps ?? []).entries()) {
     if (goto !== undefined) checkAddress(goto, deps.policy, `steps.${index}.goto`);
@@ -219,7 +220,7 @@ export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
 
 /** Yields the violated rules that a schema cannot express. */
 function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, persistence, waitFor, resize, freeze } = request;
+  const { url, html, viewport, responseType, background, webhook, waitFor, resize, freeze } = request;
   yield* brokenNeeds(request);
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
@@ -250,11 +251,7 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
     yield 'resize needs resize.width or resize.height';
   }
   yield* brokenSecretRules(request, { canSeal: secretsKeys !== undefined });
-  const { refreshInterval: seconds } = persistence;
-  const { minRefreshSeconds } = limits;
-  if (seconds !== 0 && seconds < minRefreshSeconds) {
-    yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
-  }
+  yield* brokenPersistenceRules(request, limits);
 }
 
 /** Yields the violated rules of the option table. */

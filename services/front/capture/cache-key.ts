@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { Persistence } from '@webcapture/shared/captures/capture-record.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 
 /** Part of every name. Increase it when equal requests no longer result in equal pictures, to invalidate all entries. */
 const nameVersion = 1;
 
 interface CacheNameExtras {
-  readonly persistence?: { readonly refreshIntervalMs: number } | undefined;
+  readonly persistence?: Persistence | undefined;
   /** Keyed hash; see `SecretsKeys`. */
   readonly secretsHash?: string | undefined;
 }

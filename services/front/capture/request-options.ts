@@ -1,6 +1,6 @@
 import { type Device, devices } from '@webcapture/shared/api/devices.ts';
 import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureRecord, Persistence } from '@webcapture/shared/captures/capture-record.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { omitDefaults } from './omit-defaults.ts';
 
@@ -19,15 +19,19 @@ export function requestOptions(record: CaptureRecord): Values {
     region: requestedRegion,
     background: priority === 'background',
     ...(cache === undefined ? {} : { responseCache: { enabled: true, ttl: cache.ttl } }),
-    ...(persistence === undefined
-      ? { cdnTtl: lifetimeMs / 1000 }
-      : { persistence: { enabled: true, refreshInterval: persistence.refreshIntervalMs / 1000 } }),
+    ...(persistence === undefined ? { cdnTtl: lifetimeMs / 1000 } : { persistence: persistenceRequest(persistence) }),
     ...(webhook === undefined ? {} : { webhook: { url: webhook.url } }),
   };
   const { pdf, ...others } = omitDefaults<Values>(given, { isForDisplay: true });
   const changed = { ...others, ...(Object.keys(pdf ?? {}).length === 0 ? {} : { pdf }) };
   return device === undefined ? changed : withDevice(changed, options.viewport, device);
 }
+
+const persistenceRequest = ({ refreshIntervalMs, ...others }: Persistence): Values => ({
+  ...others,
+  enabled: true,
+  refreshInterval: refreshIntervalMs / 1000,
+});
 
 /** Returns the device of a capture, if its request named one. Records contain only the properties of a device. */
 function deviceOf({ viewport, userAgent, screen, isMobile }: CaptureRecord['options']): Device | undefined {

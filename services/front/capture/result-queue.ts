@@ -46,6 +46,9 @@ const retryDelayMs = 2000;
 /** Timeout of settling one result, well below the ack wait after which another front gets it. */
 const settleTimeoutMs = 20_000;
 
+/** Comparing pictures may take longer than the server waits for an acknowledgement, 30 s. */
+const workingIntervalMs = 10_000;
+
 /** After this number of failed deliveries, unless the store or NATS is unavailable, the failure is considered permanent. */
 const maxDeliveries = 20;
 
@@ -100,6 +103,7 @@ export class ResultQueue {
     const { settlements, onMalformed, log, session } = this.#deps;
     const region = regionOfSubject(message.subject);
     const result = parseResult(message.data);
+    const heartbeat = setInterval(() => message.working(), workingIntervalMs);
     try {
       if (region === null || result === null) {
         onMalformed();
@@ -140,6 +144,8 @@ export class ResultQueue {
       }
       log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it is delivered again');
       message.nak(retryDelayMs);
+    } finally {
+      clearInterval(heartbeat);
     }
   }
 

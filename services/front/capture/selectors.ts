@@ -14,6 +14,7 @@ function* selectorsOf({
   waitFor,
   selector,
   steps,
+  persistence,
   ...lists
 }: CaptureRequest): Generator<readonly [field: string, selector: string]> {
   if (waitFor?.selector !== undefined) yield ['waitFor.selector', waitFor.selector];
@@ -26,8 +27,16 @@ function* selectorsOf({
     }
   }
   for (const name of ['hide', 'remove', 'click'] as const) {
-    for (const [index, each] of (lists[name] ?? []).entries()) yield [`${name}.${index}`, each];
+    yield* namedSelectors(name, lists[name]);
   }
+  yield* namedSelectors('persistence.compare.ignore', persistence.compare?.ignore);
+}
+
+function* namedSelectors(
+  name: string,
+  selectors: readonly string[] = [],
+): Generator<readonly [field: string, selector: string]> {
+  for (const [index, each] of selectors.entries()) yield [`${name}.${index}`, each];
 }
 
 /** Returns why a selector is invalid in every browser; undefined if it may be valid. Others fail in the renderer. */

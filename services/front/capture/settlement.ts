@@ -24,6 +24,8 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { withSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
+import type { PictureComparisons } from '../pictures/picture-comparisons.ts';
+import { compareWithEarlier, keepEarlierFile, removeEarlierFiles } from './earlier-files.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 import type { SettlementOutcome } from './settlement-outcomes.ts';
 
@@ -64,7 +66,8 @@ interface SettleContext {
 
 export interface SettlementDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
-  readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
+  readonly store: Pick<FileStore, 'accept' | 'create' | 'discard' | 'copy' | 'remove'>;
+  readonly comparisons: Pick<PictureComparisons, 'compare'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly tickets: Pick<Tickets, 'open'>;
   readonly byteQuota: Pick<ByteQuota, 'reserve'>;
@@ -188,7 +191,9 @@ export class ResultSettler {
         : await this.#end(draft === undefined ? ticket : { ...ticket, draft }, found, result, context);
     if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome);
     const given = 'diagnostics' in outcome ? outcome.diagnostics : undefined;
-    await removeDiagnostics(ticket, { before: found, after: settlement.record, given }, this.#deps);
+    const change = { before: found, after: settlement.record };
+    await removeDiagnostics(ticket, { ...change, given }, this.#deps);
+    await removeEarlierFiles(ticket, change, this.#deps);
     return settlement;
   }
 
@@ -234,7 +239,7 @@ export class ResultSettler {
     { result, outcome }: { readonly result: JobResult; readonly outcome: Completed },
     context: SettleContext,
   ): Promise<Settlement> {
-    const { upload, extracted, report, ageMs, pages } = outcome;
+    const { upload, extracted, report, ageMs, pages, ignored } = outcome;
     const capturedAt = Math.round(context.at - ageMs);
     const wantedUntil = ticket.revision === 0 ? capturedAt + found.lifetimeMs : found.expiresAt;
     const asked = {
@@ -250,9 +255,12 @@ export class ResultSettler {
       const mimeType = mimeTypes[found.options.format];
       const { wantsBytes = false } = context;
       const expected = { ...picture, contentType: mimeType, wantsBytes };
+      const kept = ticket.revision === 0 ? undefined : await keepEarlierFile(ticket, found, deadline, this.#deps);
       const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
       const extractedFile = await this.#acceptExtracted(found, extracted, picture, deadline);
       const diagnostics = await acceptDiagnostics(ticket, found, outcome, context, this.#deps);
+      const next = { file, originalSize: report.originalSize, ignored };
+      const compared = kept && (await compareWithEarlier(ticket, found, kept, next, this.#deps));
       const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
       const shown = {
         region: ticket.region,
@@ -262,12 +270,24 @@ export class ResultSettler {
         height: file.height,
         ...(pages === undefined ? {} : { pages }),
         capturedAt,
+        ...(ignored === undefined || found.persistence?.compare?.ignore === undefined ? {} : { ignored }),
         object: upload.object,
         ...extractedFile,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
-      const completed = complete(ticket.revision, shown, file.expiresAt, diagnostics);
-      return { ...(await this.#write(ticket, result, this.#resealing(completed))), file, bytes };
+      const stored = {
+        ...(diagnostics === undefined ? {} : { diagnostics }),
+        ...(kept === undefined ? {} : { earlier: kept.earlier }),
+        ...(compared === undefined ? {} : { comparison: compared.comparison }),
+      };
+      const completed = complete(ticket.revision, shown, file.expiresAt, stored);
+      let settlement: Settlement | undefined;
+      try {
+        settlement = { ...(await this.#write(ticket, result, this.#resealing(completed))), file, bytes };
+        return settlement;
+      } finally {
+        compared?.release(settlement?.outcome === 'completed');
+      }
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;
       if (error.reason === 'missing') {

@@ -71,7 +71,7 @@ export function canonicalLocale(tag: string): string | undefined {
 }
 
 /** Returns undefined for an unknown time zone. Offsets like +01:00 are refused because they have no daylight saving time. */
-function canonicalTimezone(name: string): string | undefined {
+export function canonicalTimezone(name: string): string | undefined {
   if (/^[+-]/.test(name)) return undefined;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;

@@ -1,6 +1,6 @@
 import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { statusOf } from '@webcapture/shared/captures/view.ts';
+import { comparisonOf, statusOf } from '@webcapture/shared/captures/view.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { watchWrites, type WriteWatch } from '@webcapture/shared/nats/watch.ts';
 import { prefixed } from '@webcapture/shared/nats/streams.ts';
@@ -142,11 +142,16 @@ export class CaptureEvents {
   }
 }
 
-const eventOf = (record: CaptureRecord, now: number): CaptureEvent => ({
-  uuid: record.uuid,
-  status: statusOf(record, now),
-  refresh: record.refresh?.state ?? null,
-});
+function eventOf(record: CaptureRecord, now: number): CaptureEvent {
+  const { uuid, refresh } = record;
+  const changedShare = comparisonOf(record, refresh?.revision)?.changedShare;
+  return {
+    uuid,
+    status: statusOf(record, now),
+    refresh: refresh?.state ?? null,
+    ...(changedShare === undefined ? {} : { changedShare }),
+  };
+}
 
 interface Channel {
   readonly account: string;

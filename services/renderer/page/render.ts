@@ -5,6 +5,7 @@ import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { defaultFixed } from '@webcapture/shared/api/paper.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { withValues } from '@webcapture/shared/api/steps.ts';
+import type { PictureArea } from '@webcapture/shared/captures/capture-record.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
@@ -26,6 +27,7 @@ import { assertWanted, watchConsole } from './fail-on.ts';
 import { finishDocument } from './finish-document.ts';
 import { freezeClocks } from './freeze.ts';
 import { hideFirst } from './hiding.ts';
+import { findIgnored } from './ignored.ts';
 import { assertWeb, navigate, type RenderSource } from './navigate.ts';
 import { asLaidOut, openPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
@@ -43,6 +45,8 @@ export interface RenderRequest {
   readonly options: RenderOptions;
   /** Secrets in plain text. */
   readonly secrets?: CaptureSecrets;
+  /** Selectors of elements whose areas in the picture are returned. */
+  readonly ignore?: readonly string[];
   /** Whether to use a separate browser: for an account that shares no browsers, and for a capture that may have crashed a shared one. */
   readonly ownBrowser: boolean;
   /** The account whose captures may reuse the page one after another. Undefined: the page is not reused. */
@@ -69,6 +73,8 @@ export interface Rendering {
   readonly report: RenderReport;
   /** Requested data of the page besides the picture; undefined if the page did not respond. */
   readonly extracted?: Extracted;
+  /** Areas of the picture with elements that `ignore` matches, in CSS pixels. */
+  readonly ignored?: PictureArea[];
   /** Undefined if the request did not ask for diagnostics. */
   readonly diagnostics?: StoredDiagnostics;
 }
@@ -218,7 +224,7 @@ async function renderIn(
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
     ? print(open, options, settled, secrets?.pdfEncryption)
-    : takePicture(open, asLaidOut(open, options), settled));
+    : takePicture(open, asLaidOut(open, options), settled, request.ignore));
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank, format: options.format }, errors);
   const shootMs = elapsed();
@@ -231,6 +237,7 @@ async function renderIn(
     height: picture.height,
     ...('pages' in picture ? { pages: picture.pages } : {}),
     ...(extracted ? { extracted } : {}),
+    ...('ignored' in picture ? { ignored: picture.ignored } : {}),
     report: {
       ...page,
       finalUrl: redact(page.finalUrl),
@@ -286,12 +293,18 @@ function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, {
   return deadline.run(BlockingSession.start(page, block, blocker), blockingTimeoutMs, 'setting up blocking');
 }
 
-async function takePicture(open: OpenPage, options: RenderOptions, { fullPage, region }: Settled) {
+async function takePicture(
+  open: OpenPage,
+  options: RenderOptions,
+  { fullPage, region }: Settled,
+  ignore: readonly string[] | undefined,
+) {
   const take = async () => {
+    const ignored = ignore === undefined ? {} : { ignored: await findIgnored(open, ignore, { fullPage, region }) };
     const shot = await takeScreenshot(open, options, { fullPage, region });
     const image = await encode(shot, options);
     const softTimeouts = shot.interrupted ? (['settle'] as const) : [];
-    return { ...image, softTimeouts, blank: await isBlank(image, options) };
+    return { ...image, ...ignored, softTimeouts, blank: await isBlank(image, options) };
   };
   const picture = await take();
   if (!picture.blank || open.world.isStopped || fullPage?.strategy === 'tiles') return picture;

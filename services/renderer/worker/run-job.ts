@@ -216,6 +216,7 @@ async function capture(
       source,
       options: job.options,
       ...(secrets === undefined ? {} : { secrets }),
+      ...(job.ignore === undefined ? {} : { ignore: job.ignore }),
       // A second delivery may be due to an earlier capture in its first browser.
       ownBrowser: job.isolation === 'browser' || delivery > 1,
       ...(job.isolation === 'account' ? { reuseFor: job.account } : {}),
@@ -232,8 +233,9 @@ async function capture(
     const completed = (uploads: Uploads) => {
       const ageMs = performance.now() - capturedAt;
       const report = reportOf(rendering, queueMs, ageMs);
-      const { pages } = rendering;
-      return { kind: 'completed', ...uploads, ...(pages === undefined ? {} : { pages }), report, ageMs } as const;
+      const { pages, ignored } = rendering;
+      const facts = { ...(pages === undefined ? {} : { pages }), ...(ignored === undefined ? {} : { ignored }) };
+      return { kind: 'completed', ...uploads, ...facts, report, ageMs } as const;
     };
     const uploads = await withSpan('store', { startTime: capturedAt }, async () => {
       // The waiting front gets the reply as early as possible. The authoritative result follows when the file is stored.

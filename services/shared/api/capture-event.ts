@@ -7,6 +7,8 @@ export interface CaptureEvent {
   readonly status: CaptureStatus;
   /** State of the latest refresh; null if there was none. */
   readonly refresh: 'queued' | 'rendering' | 'completed' | 'failed' | null;
+  /** Share of different pixels that the latest refresh has found. Absent if its pictures were not compared. */
+  readonly changedShare?: number;
 }
 
 /** Steps of a capture with a waiting client: in the queue of its region, in the browser, being stored. */

@@ -88,6 +88,15 @@ const errorSchema = Type.Object({
   }),
 });
 
+/** How the picture of a refresh differs from the one that it replaced. */
+export const comparisonFields = {
+  changedShare: Type.Number({ minimum: 0, maximum: 1, description: 'Share of different pixels.' }),
+  hasChanged: Type.Boolean({ description: 'Whether the share is greater than persistence.compare.minShare.' }),
+  differenceUrl: nullable(
+    Type.String({ description: 'URL of a PNG file that shows the different pixels; null if there is none.' }),
+  ),
+};
+
 /** How the refreshes of a capture stand; there with persistence, and once a refresh was asked for. */
 const refreshSchema = Type.Object({
   state: oneOf(['idle', 'queued', 'rendering', 'completed', 'failed'], {
@@ -98,6 +107,20 @@ const refreshSchema = Type.Object({
   endedAt: date('Time at which the latest refresh ended.'),
   nextAt: date('Time of the next automatic refresh, or null if there is none.'),
   tokensCharged: Type.Integer({ minimum: 0, description: 'Tokens charged for all refreshes of the capture so far.' }),
+  comparison: Type.Optional(
+    Type.Object(
+      {
+        ...comparisonFields,
+        previousFileUrl: nullable(
+          Type.String({ description: 'URL of the file that the refresh replaced; null if it is not kept.' }),
+        ),
+      },
+      {
+        description:
+          'With persistence.compare: how the latest refresh has changed the picture. Absent if it has not completed.',
+      },
+    ),
+  ),
 });
 
 /** State of the webhook delivery of the latest event of a capture, or of a batch. */

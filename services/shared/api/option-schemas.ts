@@ -4,6 +4,9 @@ import { oneOf } from './one-of.ts';
 /** Maximum lifetime in seconds of a file without persistence, and maximum refresh interval: 30 days. */
 export const maxLifetimeSeconds = 2_592_000;
 
+/** Maximum number of files that refreshes have replaced and that are kept. */
+export const maxEarlierFiles = 100;
+
 /** Maximum size of `css` and of `script` in UTF-8. */
 export const maxCodeBytes = 64 * 1024;
 
@@ -224,6 +227,68 @@ export const responseCacheSchema = closed(
   { default: {} },
 );
 
+/** A field of a cron expression: `*`, numbers, names, ranges, lists and steps. */
+const cronField = '[0-9A-Za-z*,/-]+';
+
+const refreshScheduleSchema = closed(
+  {
+    cron: Type.String({
+      maxLength: 100,
+      pattern: `^${cronField}(?: ${cronField}){4}$`,
+      examples: ['0 6 * * 1-5'],
+      description:
+        'Cron expression of five fields: minute, hour, day of the month, month, day of the week. If both days are restricted, one of them has to match.',
+    }),
+    timeZone: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      default: 'UTC',
+      examples: ['Europe/Berlin'],
+      description:
+        'Time zone of the expression, a name of the IANA time zone database. A time that daylight saving time skips runs after the skipped hour, and one that occurs twice runs the first time.',
+    }),
+  },
+  'Times of automatic refreshes, in place of refreshInterval. Two runs have the minimum distance that operators set for refreshInterval. Needs persistence.enabled.',
+);
+
+const pictureAreaSchema = closed(
+  {
+    x: Type.Integer({ minimum: 0, maximum: 100_000, description: 'Left edge.' }),
+    y: Type.Integer({ minimum: 0, maximum: 100_000, description: 'Top edge.' }),
+    width: Type.Integer({ minimum: 1, maximum: 100_000 }),
+    height: Type.Integer({ minimum: 1, maximum: 100_000 }),
+  },
+  'Rectangle in CSS pixels from the top left corner of the picture, before resize.',
+);
+
+const compareSchema = closed(
+  {
+    threshold: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 0.1,
+      description: 'Minimum distance of two colours that count as different. A smaller value finds more differences.',
+    }),
+    minShare: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 0,
+      description: 'Share of the pixels that must be exceeded for the picture to count as changed.',
+    }),
+    ignore: optionalSelectors(
+      'Elements of the page that are not compared: up to 20 CSS selectors, and up to 200 elements.',
+      20,
+    ),
+    ignoreAreas: Type.Optional(
+      Type.Array(pictureAreaSchema, {
+        maxItems: 20,
+        description: 'Areas of the picture that are not compared, up to 20.',
+      }),
+    ),
+  },
+  'Compare the picture of each refresh with the one that it replaces. A picture that has changed is reported by the event capture.changed, with the changed share and a picture of the differences. Needs persistence.enabled, and format png, jpeg or webp.',
+);
+
 export const persistenceSchema = closed(
   {
     enabled: Type.Boolean({ default: false, description: 'Keep the file long-term, instead of for cdnTtl.' }),
@@ -234,6 +299,17 @@ export const persistenceSchema = closed(
       description:
         'Seconds between automatic refreshes into the same fileUrl; 0 disables them. Operators set the minimum (default 3600).',
     }),
+    schedule: Type.Optional(refreshScheduleSchema),
+    history: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: maxEarlierFiles,
+        default: 0,
+        description:
+          'Number of earlier files that are kept when refreshes replace them; GET /captures/{uuid}/history lists them. Needs persistence.enabled.',
+      }),
+    ),
+    compare: Type.Optional(compareSchema),
   },
   'Long-term storage of the file, with optional automatic refreshes.',
   { default: {} },

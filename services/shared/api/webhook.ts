@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 
 /** Events of captures: the `type` of a Standard Webhooks event (standardwebhooks.com). */
-export const webhookEvents = ['capture.completed', 'capture.failed', 'capture.refreshed'] as const;
+export const webhookEvents = ['capture.completed', 'capture.failed', 'capture.refreshed', 'capture.changed'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
 /** The event of a batch. */

@@ -9,6 +9,61 @@ import type { Delivery } from '../api/delivery.ts';
 import type { RecordEvent, WebhookState } from '../api/webhook.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 
+/** Times at which a capture is refreshed: a cron expression of five fields, by the clock of an IANA time zone. */
+export interface RefreshSchedule {
+  readonly cron: string;
+  readonly timeZone: string;
+}
+
+/** Long-term storage of a capture. */
+export interface Persistence {
+  /** 0 without refreshes at an interval. */
+  readonly refreshIntervalMs: number;
+  /** In place of an interval. */
+  readonly schedule?: RefreshSchedule;
+  /** Number of earlier files that are kept; absent: none. */
+  readonly history?: number;
+  /** How the files of refreshes are compared with those that they replace; absent: not at all. */
+  readonly compare?: CompareOptions;
+}
+
+/** A rectangle of a picture, in CSS pixels from its top left corner. */
+export interface PictureArea {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+interface CompareOptions {
+  /** Minimum distance of two colours that differ, 0 to 1. */
+  readonly threshold: number;
+  /** Share of different pixels above which a picture has changed, 0 to 1. */
+  readonly minShare: number;
+  /** Selectors of elements that are not compared. */
+  readonly ignore?: readonly string[];
+  readonly ignoreAreas?: readonly PictureArea[];
+}
+
+/** How the file of a refresh differs from the one that it replaced. */
+export interface Comparison {
+  /** Number of the refresh. */
+  readonly refresh: number;
+  /** 0 to 1. */
+  readonly changedShare: number;
+  /** Whether the share is above the limit of the request. */
+  readonly hasChanged: boolean;
+  /** A picture of the differences. Absent: there are none, or the account had no room for it. */
+  readonly difference?: { readonly name: string; readonly bytes: number };
+}
+
+/** A file of a capture that a refresh has replaced. */
+export interface EarlierFile extends Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height' | 'capturedAt'> {
+  readonly name: string;
+  /** Number of the refresh. */
+  readonly replacedBy: number;
+}
+
 /** The cache entry of a completed capture, and the number of seconds for which the capture answers equal requests. */
 export interface CacheKey {
   readonly name: string;
@@ -40,6 +95,8 @@ export interface CaptureOutcome {
   readonly report: CaptureReport;
   /** The parts that were extracted from the page, and the size of their stored file. */
   readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
+  /** Areas of the picture that a comparison with another one ignores, because `compare.ignore` matches elements in them. */
+  readonly ignored?: readonly PictureArea[];
   /** The renderer's name of the file, which identifies a redelivered result. */
   readonly object: string;
 }
@@ -68,6 +125,10 @@ export interface CaptureRefresh {
   /** See {@link CaptureRecord.attempt}. */
   readonly attempt?: number;
   readonly endedAt?: number;
+  /** Name under which the file that this refresh replaces is kept, maybe only for a comparison. Absent: it is not kept. */
+  readonly earlierName?: string;
+  /** Name for a picture of the differences from that file. */
+  readonly differenceName?: string;
   /** Present if the refresh failed or could not start (quota, suspension). The file is unchanged. */
   readonly failure?: CaptureFailure;
 }
@@ -174,8 +235,7 @@ export interface CaptureRecord {
   readonly endedAt?: number;
   /** The cache entry of the capture. It is removed with the file. */
   readonly cache?: CacheKey;
-  /** Long-term storage. With an interval of 0, the capture is refreshed only on request. */
-  readonly persistence?: { readonly refreshIntervalMs: number };
+  readonly persistence?: Persistence;
   /** Time of the next scheduled refresh; absent: none. */
   readonly nextRefreshAt?: number;
   readonly refresh?: CaptureRefresh;
@@ -187,6 +247,10 @@ export interface CaptureRecord {
   /** The latest ended refreshes and the latest delivery attempts, newest first, at most `maxHistory` of each. */
   readonly refreshHistory?: readonly RefreshEntry[];
   readonly deliveryHistory?: readonly DeliveryEntry[];
+  /** The files that the latest refreshes have replaced, newest first. Stays when they are gone. */
+  readonly earlierFiles?: readonly EarlierFile[];
+  /** Comparisons of the latest refreshes, newest first: as many as there are earlier files, but at least one. */
+  readonly comparisons?: readonly Comparison[];
   /** Present once the capture has completed. Stays after the file was removed. */
   readonly outcome?: CaptureOutcome;
   /** Present if the status is `failed`. */

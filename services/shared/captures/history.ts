@@ -1,6 +1,6 @@
 import type { CaptureHistory } from '../api/capture-history.ts';
 import type { CaptureOutcome, CaptureRecord, CaptureRefresh, DeliveryEntry, RefreshEntry } from './capture-record.ts';
-import { failureView } from './view.ts';
+import { comparisonView, failureView, statusOf } from './view.ts';
 
 /**
  * Maximum number of refreshes and delivery attempts in a record. Lists read thousands of records, so entries are small.
@@ -39,9 +39,18 @@ const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSize
 const shortened = (text: string) =>
   text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
-/** Returns the refreshes and deliveries of a capture for the account holder. */
-export function historyView(record: CaptureRecord): Omit<CaptureHistory, 'options'> {
-  const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook } = record;
+/**
+ * Returns the refreshes, earlier files and deliveries of a capture for the account holder.
+ *
+ * @param options.now Unix milliseconds
+ */
+export function historyView(
+  record: CaptureRecord,
+  { cdnUrl, now }: { readonly cdnUrl: string; readonly now: number },
+): Omit<CaptureHistory, 'options'> {
+  const { uuid, refresh, refreshHistory = [], deliveryHistory = [], earlierFiles = [], webhook } = record;
+  const isThere = statusOf(record, now) === 'completed';
+  const comparisonOf = (number: number) => (isThere ? (comparisonView(record, number, cdnUrl) ?? null) : null);
   const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({
     number,
     by,
@@ -50,11 +59,19 @@ export function historyView(record: CaptureRecord): Omit<CaptureHistory, 'option
     endedAt: iso(endedAt),
     error: failure === undefined ? null : failureView(failure),
     ...(file ?? noSize),
+    comparison: comparisonOf(number),
   }));
   // A refresh in progress is not in the history yet.
   const refreshes = refresh === undefined || refresh.endedAt !== undefined ? past : [underWay(refresh), ...past];
   return {
     refreshes: refreshes.slice(0, maxHistory),
+    files: (isThere ? earlierFiles : []).map(({ name, capturedAt, replacedBy, ...size }) => ({
+      fileUrl: `${cdnUrl}/${name}`,
+      capturedAt: iso(capturedAt),
+      replacedBy,
+      ...size,
+      comparison: comparisonOf(replacedBy),
+    })),
     deliveries: deliveryHistory.map(({ at, status, error, durationMs, ...entry }) => ({
       uuid,
       url: webhook?.url ?? '',
@@ -75,6 +92,7 @@ const underWay = ({ revision, by, state, acceptedAt }: CaptureRefresh): CaptureH
   endedAt: null,
   error: null,
   ...noSize,
+  comparison: null,
 });
 
 const noSize = { fileSizeBytes: null, width: null, height: null };

@@ -5,11 +5,15 @@ import type {
   CaptureOutcome,
   CaptureRecord,
   CaptureRefresh,
+  Comparison,
   DeliveryEntry,
   DiagnosticsFile,
+  EarlierFile,
   WebhookDelivery,
 } from './capture-record.ts';
+import { newFileName } from '../files/file-name.ts';
 import { withDelivery, withRefresh } from './history.ts';
+import { nextRefreshAfter } from './refresh-times.ts';
 import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
 
 /**
@@ -57,36 +61,51 @@ export const requeue =
 export const attemptOf = (record: CaptureRecord, refreshNumber: number): number =>
   (refreshNumber === 0 ? record : record.refresh)?.attempt ?? 1;
 
+/** What is stored with the file of a rendering. */
+export interface StoredExtras {
+  readonly diagnostics?: DiagnosticsFile;
+  readonly earlier?: EarlierFile;
+  readonly comparison?: Comparison;
+}
+
 /**
  * Completes a capture whose file is stored. It completes once, even if several renderers have finished it. `expiresAt` is that of the
- * file. `diagnostics` replaces those of an earlier rendering.
+ * file. `stored.diagnostics` replaces those of an earlier rendering, and `stored.earlier` is the kept file that a refresh replaces.
+ * `stored.comparison` compares the two.
  */
 export function complete(
   refreshNumber: number,
   outcome: CaptureOutcome,
   expiresAt: number,
-  diagnostics?: DiagnosticsFile,
+  { diagnostics, earlier, comparison }: StoredExtras = {},
 ): Transition {
   return (record, now) => {
     if (!isOpen(record, refreshNumber)) return null;
     const { diagnostics: _former, ...before } = record;
     const shown = { ...before, outcome, expiresAt, ...(diagnostics === undefined ? {} : { diagnostics }) };
     if (refreshNumber === 0) {
-      const interval = record.persistence?.refreshIntervalMs ?? 0;
+      const { capturedAt } = outcome;
+      const nextRefreshAt = nextRefreshAfter(record, { since: capturedAt, now: capturedAt });
       return {
         ...shown,
         status: 'completed',
         endedAt: now,
-        ...(interval === 0 ? {} : { nextRefreshAt: outcome.capturedAt + interval }),
+        ...(nextRefreshAt === undefined ? {} : { nextRefreshAt }),
         ...withPendingWebhook(record, { event: 'capture.completed', refreshNumber, now }),
       };
     }
     return {
       ...shown,
       ...endRefresh(record, { state: 'completed', endedAt: now }, outcome),
+      ...(earlier === undefined ? {} : { earlierFiles: earlierFilesWith(record, earlier) }),
+      ...(comparison === undefined ? {} : { comparisons: comparisonsWith(record, comparison) }),
       refreshMs: now - (record.refresh?.acceptedAt ?? now),
       refreshCharges: withCharge(record),
-      ...withPendingWebhook(record, { event: 'capture.refreshed', refreshNumber, now }),
+      ...withPendingWebhook(record, {
+        event: comparison?.hasChanged === true ? 'capture.changed' : 'capture.refreshed',
+        refreshNumber,
+        now,
+      }),
     };
   };
 }
@@ -121,7 +140,7 @@ function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFa
 /** The fields of a refresh that its requester determines. */
 export type RefreshOrder = Pick<
   CaptureRefresh,
-  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation'
+  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation' | 'earlierName' | 'differenceName'
 >;
 
 /** Queues the refresh, unless its number is not the next one, another refresh is in progress, or there is nothing to refresh. */
@@ -238,6 +257,15 @@ function endRefresh(
   return { refresh, ...withRefresh(record, refresh, outcome) };
 }
 
+/** Adds a replaced file to those that are kept. */
+export const earlierFilesWith = (
+  { earlierFiles = [], persistence }: Pick<CaptureRecord, 'earlierFiles' | 'persistence'>,
+  earlier: EarlierFile,
+): readonly EarlierFile[] => [earlier, ...earlierFiles].slice(0, persistence?.history ?? 0);
+
+const comparisonsWith = ({ comparisons = [], persistence }: CaptureRecord, comparison: Comparison) =>
+  [comparison, ...comparisons].slice(0, Math.max(1, persistence?.history ?? 0));
+
 /** Charges a refresh to the month in which it was accepted. */
 function withCharge({ refresh, refreshCharges = {}, tokenCost, acceptedAt }: CaptureRecord) {
   const month = monthOf(refresh?.acceptedAt ?? acceptedAt);
@@ -260,6 +288,15 @@ export function refreshOrderOf(
   record: CaptureRecord,
   order: Pick<RefreshOrder, 'by' | 'region' | 'acceptedAt' | 'isolation'>,
 ): RefreshOrder {
+  const { uuid, options, persistence } = record;
+  const { history = 0, compare } = persistence ?? {};
   const startBy = order.acceptedAt + backgroundWaitMs;
-  return { ...order, revision: nextRefreshNumber(record), startBy, deadline: deadlineOf(record.options, startBy) };
+  return {
+    ...order,
+    revision: nextRefreshNumber(record),
+    startBy,
+    deadline: deadlineOf(options, startBy),
+    ...(history === 0 && compare === undefined ? {} : { earlierName: newFileName(uuid, options.format) }),
+    ...(compare === undefined ? {} : { differenceName: newFileName(uuid, 'png') }),
+  };
 }

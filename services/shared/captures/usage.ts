@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CaptureRecord, StoredBytes } from './capture-record.ts';
 import { monthOf } from './times.ts';
-import { isOpen } from './transitions.ts';
+import { earlierFilesWith, isOpen } from './transitions.ts';
 
 /** Tokens that an account has used in a month, its reservations, and its stored bytes; of one record, one shard, or all. */
 export interface Usage extends StoredBytes {
@@ -34,7 +34,8 @@ export function withStoredBytes(record: CaptureRecord): CaptureRecord {
 function bytesOf(record: CaptureRecord): Partial<StoredBytes> | null {
   const { status, priority, outcome, htmlBytes = 0, diagnostics } = record;
   if (status === 'completed' && outcome !== undefined) {
-    return bytesWithFile(record, outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0) + (diagnostics?.bytes ?? 0));
+    const own = outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0) + (diagnostics?.bytes ?? 0);
+    return bytesWithFile(record, own + bytesOfEarlier(record));
   }
   if (status === 'failed' && diagnostics !== undefined && diagnostics.isExpired !== true) {
     return { storedBytes: diagnostics.bytes };
@@ -47,8 +48,26 @@ function bytesWithFile({ persistence, htmlBytes = 0 }: CaptureRecord, fileBytes:
   return { persistedBytes: fileBytes, ...(htmlBytes === 0 ? {} : { keptHtmlBytes: htmlBytes }) };
 }
 
+/** Bytes of the files that refreshes have replaced, and of the pictures of differences from them. */
+const bytesOfEarlier = ({ earlierFiles = [], comparisons = [] }: Pick<CaptureRecord, 'earlierFiles' | 'comparisons'>) =>
+  [
+    ...earlierFiles.map(({ fileSizeBytes }) => fileSizeBytes),
+    ...comparisons.map(({ difference }) => difference?.bytes ?? 0),
+  ].reduce((sum, bytes) => sum + bytes, 0);
+
 /** Returns the bytes that a capture or refresh adds when it completes with a file of this size; negative if they decrease. */
 export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredBytes {
+  const { outcome, refresh } = record;
+  const { earlierName: name } = refresh ?? {};
+  const earlierFiles =
+    outcome === undefined || refresh === undefined || name === undefined
+      ? record.earlierFiles
+      : earlierFilesWith(record, { ...outcome, name, replacedBy: refresh.revision });
+  return bytesChanged(record, fileBytes + bytesOfEarlier({ ...record, ...(earlierFiles && { earlierFiles }) }));
+}
+
+/** Bytes that a completed capture with files of that size adds to those of the record. */
+function bytesChanged(record: CaptureRecord, fileBytes: number): StoredBytes {
   const before = { ...noUsage, ...bytesOf(record) };
   const { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes } = combined(
     { ...noUsage, ...bytesWithFile(record, fileBytes) },
@@ -62,7 +81,8 @@ export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredByte
 export function bytesAddedByDiagnostics(record: CaptureRecord, bytes: number): StoredBytes {
   const { status, outcome } = record;
   if (status !== 'completed' || outcome === undefined) return { ...noBytes, storedBytes: bytes };
-  return bytesAdded(record, outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0) + bytes);
+  const own = outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0) + bytes;
+  return bytesChanged(record, own + bytesOfEarlier(record));
 }
 
 /**

@@ -88,7 +88,7 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
     report: outcome.report,
     ...batchOf(record),
     ...diagnosticsView(record, now),
-    ...refreshView(record),
+    ...refreshView(record, cdnUrl),
     ...webhookView(record),
   };
 }
@@ -154,10 +154,25 @@ function secretsView({ options: { secrets } }: CaptureRecord): { readonly secret
   return { secrets: { ...secrets, ...Object.fromEntries(shown) } };
 }
 
-function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {
+/** Returns the comparison of the refresh with that number; undefined if its pictures were not compared. */
+export const comparisonOf = ({ comparisons = [] }: CaptureRecord, number: number | undefined) =>
+  comparisons.find(({ refresh }) => refresh === number);
+
+/** Returns how a refresh has changed the picture, for the account holder. */
+export function comparisonView(record: CaptureRecord, number: number | undefined, cdnUrl: string) {
+  const found = comparisonOf(record, number);
+  if (found === undefined) return undefined;
+  const { changedShare, hasChanged, difference } = found;
+  return { changedShare, hasChanged, differenceUrl: difference === undefined ? null : `${cdnUrl}/${difference.name}` };
+}
+
+function refreshView(record: CaptureRecord, cdnUrl: string): { readonly refresh?: RefreshView } {
   const { refresh, persistence, nextRefreshAt, refreshCharges = {} } = record;
   if (refresh === undefined && persistence === undefined) return {};
-  const { failure } = refresh ?? {};
+  const { failure, revision } = refresh ?? {};
+  const comparison = comparisonView(record, revision, cdnUrl);
+  const earlier = record.earlierFiles?.find(({ replacedBy }) => replacedBy === revision);
+  const previousFileUrl = earlier === undefined ? null : `${cdnUrl}/${earlier.name}`;
   return {
     refresh: {
       state: refresh?.state ?? 'idle',
@@ -166,6 +181,7 @@ function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } 
       endedAt: isoOrNull(refresh?.endedAt),
       nextAt: isoOrNull(nextRefreshAt),
       tokensCharged: Object.values(refreshCharges).reduce((sum, { tokens }) => sum + tokens, 0),
+      ...(comparison === undefined ? {} : { comparison: { ...comparison, previousFileUrl } }),
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   type ByteRange,
   type CallLimits,
   type ExpectedUpload,
+  type FileCopy,
   type FileStore,
   type NewFile,
   type StoredFile,
@@ -100,6 +101,21 @@ export class BucketStore implements FileStore {
     }
   }
 
+  copy(name: string, { name: copyName, account }: FileCopy, limits: CallLimits = {}): Promise<StoredFile | null> {
+    return orStorageFailed(async () => {
+      const within = this.#limitsOf(limits, writeTimeoutMs);
+      const attempt = async () => {
+        const existing = this.#fileOf(await this.#get(copyName, within));
+        const source = existing === null ? this.#fileOf(await this.#get(name, within)) : null;
+        if (source === null) return { file: existing };
+        const described = { ...source, name: copyName, account, cacheSeconds: undefined };
+        const file = await this.#copy({ object: name, generation: source.generation }, described, null, within);
+        return file === null ? null : { file };
+      };
+      return (await untilPlaced(attempt, () => Date.now() >= within.deadline, within.signal)).file;
+    });
+  }
+
   remove(name: string, limits: CallLimits = {}): Promise<void> {
     return orStorageFailed(() => this.bucket.remove({ name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
@@ -154,7 +170,7 @@ export class BucketStore implements FileStore {
     if (!isRefresh && placed !== null && present !== null && (await this.#isSound(placed, present, expected, limits))) {
       return { file: present };
     }
-    const replaced = await this.#copy(source, kept, placed?.generation ?? null, upload, limits);
+    const replaced = await this.#copy(source, kept, placed?.generation ?? null, limits, upload);
     if (replaced === null) return null;
     // If this fails, `discard` removes the source.
     await this.#deleteSource(source, limits).catch(() => undefined);
@@ -166,10 +182,10 @@ export class BucketStore implements FileStore {
     { object, generation }: UploadSource,
     file: Described,
     expected: string | null,
-    upload: Upload,
     limits: ObjectLimits,
+    upload?: Upload,
   ): Promise<BucketFile | null> {
-    const description = describeObject(file, this.#now(), upload.object);
+    const description = describeObject(file, this.#now(), upload?.object);
     const copy = { source: object, sourceGeneration: generation, destination: file.name, expected, description };
     return this.#described(await this.bucket.copy(copy, limits));
   }

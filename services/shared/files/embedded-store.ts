@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import type { NatsSession } from '../nats/connect.ts';
 import { DeadlineError, localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
@@ -24,9 +25,11 @@ import {
   type ByteRange,
   type CallLimits,
   type ExpectedUpload,
+  type FileCopy,
   FileReplacedError,
   type FileStore,
   type NewFile,
+  retryIfReplaced,
   type StoredFile,
   type Upload,
 } from './file-store.ts';
@@ -146,6 +149,35 @@ export class EmbeddedStore implements FileStore {
       yield bytes.subarray(Math.max(0, start - offset), end - offset + 1);
       offset += partSize;
     }
+  }
+
+  copy(
+    name: string,
+    { name: copyName, region, account }: FileCopy,
+    { deadline = this.#now() + writeTimeoutMs }: CallLimits = {},
+  ): Promise<StoredFile | null> {
+    return this.#call(
+      () =>
+        retryIfReplaced(async () => {
+          const { head: existing } = await this.#placeOf(copyName, deadline);
+          const { head: file } = existing === null ? await this.#placeOf(name, deadline) : { head: null };
+          if (file === null) return existing;
+          const { contentType, expiresAt, width, height } = file;
+          const bytes = await buffer(this.read(file, undefined, { deadline }));
+          return this.create({
+            object: copyName,
+            region,
+            account,
+            bytes,
+            contentType,
+            expiresAt,
+            width,
+            height,
+            deadline,
+          });
+        }),
+      { deadline },
+    );
   }
 
   remove(name: string, limits?: CallLimits): Promise<void> {

@@ -11,15 +11,19 @@ export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536
 /** Incompressible data grows slightly. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
 
-/** Returns all names of stored objects of a capture: its file, the extracted parts, and its diagnostics. */
+/** Returns all names of stored objects of a capture: its file, the extracted parts, its diagnostics, kept earlier files, and differences from them. */
 const storedNamesOf = ({
   fileName,
   options,
   diagnostics,
-}: Pick<CaptureRecord, 'fileName' | 'options' | 'diagnostics'>): readonly string[] => [
+  earlierFiles = [],
+  comparisons = [],
+}: Pick<CaptureRecord, 'fileName' | 'options' | 'diagnostics' | 'earlierFiles' | 'comparisons'>): readonly string[] => [
   fileName,
   ...(options.extract === undefined ? [] : [extractedName(fileName)]),
   ...(diagnostics === undefined ? [] : [diagnostics.name]),
+  ...earlierFiles.map(({ name }) => name),
+  ...comparisons.flatMap(({ difference }) => difference?.name ?? []),
 ];
 
 /** Returns the names of {@link storedNamesOf} without diagnostics of a failed capture, which stay until they expire. */

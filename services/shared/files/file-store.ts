@@ -36,6 +36,11 @@ export async function retryIfReplaced<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Where a copy of a file is stored. */
+export interface FileCopy extends Pick<NewFile, 'region' | 'account'> {
+  readonly name: string;
+}
+
 /** Metadata of a file. */
 export interface StoredFile {
   readonly name: string;
@@ -186,6 +191,11 @@ export interface FileStore {
    * the whole read; without them it takes as long as the reader does.
    */
   read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array>;
+  /**
+   * Copies a file to another name, unless a file of that name exists. The copy expires with the file and is never replaced. Returns the
+   * file that is then stored under the other name, or null if there is no file to copy.
+   */
+  copy(name: string, copy: FileCopy, limits?: CallLimits): Promise<StoredFile | null>;
   /** Removes a file. A missing file is not an error. */
   remove(name: string, limits?: CallLimits): Promise<void>;
 }

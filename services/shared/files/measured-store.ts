@@ -21,6 +21,7 @@ export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStor
         await parts.return?.();
       }
     },
+    copy: (...copy) => measure(metrics, 'copy', () => store.copy(...copy)),
     remove: (...name) => measure(metrics, 'remove', () => store.remove(...name)),
   };
 }
@@ -52,7 +53,7 @@ async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call
   }
 }
 
-const storeOperations = ['upload', 'create', 'accept', 'discard', 'stat', 'read', 'remove'] as const;
+const storeOperations = ['upload', 'create', 'accept', 'discard', 'stat', 'read', 'copy', 'remove'] as const;
 type StoreOperation = (typeof storeOperations)[number];
 
 export interface StoreMetrics {

@@ -44,6 +44,19 @@ export function comparePictures(before: Pixels, after: Pixels, options: Comparis
   return { picture, changedPixels, changedShare: changedPixels / totalPixels };
 }
 
+/** Maximum number of compared pixels: a comparison of more takes seconds, and canvases have limits. */
+export const maxComparedPixels = 4_000_000;
+
+/** Longest side of a canvas that every browser can draw. */
+const maxSide = 16_000;
+
+/** Returns the factor, at most 1, that fits both pictures into the limits. It is the same for both, so that they can be compared. */
+export function comparisonScale(sizes: readonly Size[]): number {
+  const width = Math.max(...sizes.map((size) => size.width));
+  const height = Math.max(...sizes.map((size) => size.height));
+  return Math.min(1, Math.sqrt(maxComparedPixels / (width * height)), maxSide / width, maxSide / height);
+}
+
 interface Size {
   readonly width: number;
   readonly height: number;

@@ -64,6 +64,8 @@ export interface CaptureJob extends JobEnvelope {
   readonly source: CaptureSource;
   readonly options: RenderOptions;
   readonly secrets?: JobSecrets;
+  /** Selectors of elements whose areas the result has to contain, because they are not compared. */
+  readonly ignore?: readonly string[];
   /** Isolation of the browser; absent: `context`. */
   readonly isolation?: Isolation;
 }
@@ -106,7 +108,8 @@ export function jobOf(
   refreshNumber = 0,
   { source, secrets = record.secrets, reply }: JobDelivery = {},
 ): UnsignedJob {
-  const { uuid, account, refresh, options } = record;
+  const { uuid, account, refresh, options, persistence } = record;
+  const { ignore } = persistence?.compare ?? {};
   const turn = refreshNumber === 0 ? record : refresh;
   if (turn === undefined || (refreshNumber !== 0 && refresh?.revision !== refreshNumber)) {
     throw new TypeError(`${uuid} has no revision ${refreshNumber}`);
@@ -140,6 +143,7 @@ export function jobOf(
     source: source ?? sourceOf(record),
     options,
     ...(secrets === undefined ? {} : { secrets }),
+    ...(ignore === undefined ? {} : { ignore }),
     ...(turn.isolation === undefined ? {} : { isolation: turn.isolation }),
   };
 }

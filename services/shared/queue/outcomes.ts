@@ -37,3 +37,6 @@ export const maxFailureLength = 2000;
 
 /** Maximum length of a report's texts, which the page controls and clients see unchanged. */
 export const maxTextLength = 16_384;
+
+/** Maximum number of areas with ignored elements in a result. */
+export const maxIgnoredAreas = 200;

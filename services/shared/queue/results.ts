@@ -4,7 +4,7 @@ import { reportSchema } from '../api/capture.ts';
 import { extractedType, extractNames, mimeTypes } from '../api/formats.ts';
 import { causeOf, type FailureCause } from '../runtime/errors.ts';
 import { oneOf } from '../api/one-of.ts';
-import { maxFailureLength, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
+import { maxFailureLength, maxIgnoredAreas, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
 
 /** Maximum side of a file or page in pixels, at any scale. */
 const maxPixels = 1_000_000;
@@ -33,6 +33,14 @@ const diagnosticsUploadSchema = Type.Object({
   upload: uploadSchema,
 });
 
+/** An area of the picture with an element that is not compared, in CSS pixels. */
+const pictureAreaSchema = Type.Object({
+  x: Type.Integer({ minimum: 0, maximum: maxPixels }),
+  y: Type.Integer({ minimum: 0, maximum: maxPixels }),
+  width: Type.Integer({ minimum: 1, maximum: maxPixels }),
+  height: Type.Integer({ minimum: 1, maximum: maxPixels }),
+});
+
 /** A result that a renderer publishes about a job. A page may have compromised the renderer, so each field is checked. */
 const jobResultSchema = Type.Object({
   /** Ticket of the job. It proves that the renderer received the job. */
@@ -55,6 +63,8 @@ const jobResultSchema = Type.Object({
       pages: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPixels })),
       /** Absent if the request did not ask for diagnostics. */
       diagnostics: Type.Optional(diagnosticsUploadSchema),
+      /** Of a job with `ignore`. */
+      ignored: Type.Optional(Type.Array(pictureAreaSchema, { maxItems: maxIgnoredAreas })),
       report: reportSchema,
       /** Time from the screenshot to this result. */
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),

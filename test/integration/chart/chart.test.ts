@@ -7,7 +7,7 @@ import { drainMs as controllerDrainMs, readControllerConfig } from '../../../ser
 import { drainMsOf as frontDrainMs, readFrontConfig } from '../../../services/front/config.ts';
 import { documentScript } from '@webcapture/shared/documents/write-document.ts';
 import { maxMergeProcesses } from '../../../services/front/plugins/merge/merges.ts';
-import { maxDataKiB } from '../../../services/front/plugins/thumbnails/picture-scaler.ts';
+import { maxDataKiB } from '../../../services/front/pictures/picture-scaler.ts';
 import { maxScalings } from '../../../services/front/plugins/thumbnails/scaled-pictures.ts';
 import { drainMs as rendererDrainMs, readRendererConfig } from '../../../services/renderer/config.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';

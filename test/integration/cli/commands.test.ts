@@ -243,6 +243,12 @@ describe('an account can', () => {
       const { stdout: text } = await own('captures', 'get', uuid, '--json');
       return (JSON.parse(text.toString()) as { refresh: { state: string } }).refresh.state === 'completed';
     });
+    const refreshes = (await own('captures', 'history', uuid)).stdout.toString();
+    expect(refreshes).toMatch(/^REFRESH +STATE +ACCEPTED +CHANGED +DIFFERENCE OR ERROR\n1 +completed +\S+Z +- +-\n/);
+    expect(JSON.parse((await own('captures', 'history', uuid, '--json')).stdout.toString())).toMatchObject({
+      refreshes: [{ number: 1 }],
+      files: [],
+    });
     expect(await own('captures', 'delete', uuid)).toMatchObject({ code: 0 });
     expect((await own('captures', 'list', '--status', 'deleted')).stdout.toString()).toContain(uuid);
   });

@@ -76,6 +76,21 @@ describe('a refresh', () => {
     nearly(first + 31 * hour, await dueAt('refresh', record));
   });
 
+  test('with a schedule runs at each of its times, and once after a long downtime', async () => {
+    const schedule = { cron: '0 6 * * *', timeZone: 'UTC' };
+    const { runAt, first, queue, record, dueAt, stored } = await refreshing({
+      persistence: { refreshIntervalMs: 0, schedule },
+    });
+    expect(new Date(first).toISOString()).toMatch(/T06:00:00.000Z$/);
+    await runAt(first - 5);
+    expect(await queue()).toEqual([]);
+    nearly(first, await dueAt('refresh', record));
+    await runAt(first + 3 * day + hour);
+    expect(await queue()).toHaveLength(1);
+    expect((await stored(record))?.nextRefreshAt).toBe(first + 4 * day);
+    nearly(first + 4 * day, await dueAt('refresh', record));
+  });
+
   test('is numbered and charged each time', async () => {
     const { runAt, first, record, queue, usage, account, deps } = await refreshing();
     for (const revision of [1, 2, 3]) {

@@ -28,6 +28,7 @@ const broken = (part: Partial<FileStore>): FileStore => ({
   discard: (name, upload) => store.discard(name, upload),
   stat: (name) => store.stat(name),
   read: (file) => store.read(file),
+  copy: (name, copy) => store.copy(name, copy),
   remove: (name) => store.remove(name),
   ...part,
 });

@@ -106,6 +106,35 @@ test('a refresh is shown next to the previous picture, and a deleted capture is 
   expect(await statusOf(uuid)).toBe('deleted');
 });
 
+test('an earlier picture is shown over the current one, with a slider and their differences', async () => {
+  const { api } = service();
+  const { uuid } = await api.captured({
+    url: `${site}/reading`,
+    viewport: { width: 400, height: 200 },
+    persistence: { enabled: true, history: 2, compare: {} },
+  });
+  await api.call('POST', `/captures/${uuid}/refresh`);
+  const state = () => api.call<CaptureResult>('GET', `/captures/${uuid}`);
+  await until('the refresh', async () => (await state()).refresh?.state === 'completed');
+  const share = (await state()).refresh?.comparison?.changedShare ?? 0;
+  expect(share).toBeGreaterThan(0);
+  const page = await open(`/captures/${uuid}`);
+  const card = page.getByRole('region', { name: 'Earlier pictures' });
+  await card.getByText(`${Number((100 * share).toFixed(1))}% changed`, { exact: true }).waitFor();
+  const shown = card.locator('.earlier-pictures img');
+  await until('the pictures', () =>
+    shown.evaluateAll((images) => images.every((each) => (each as HTMLImageElement).naturalWidth === 400)),
+  );
+  await card.getByRole('img', { name: /^Where the pictures differ: .* of the area, in red$/ }).waitFor();
+  const slider = card.getByRole('slider', { name: 'Before and after' });
+  const cutOff = () => shown.nth(1).evaluate((image) => getComputedStyle(image).clipPath);
+  await slider.press('Home');
+  await until('the slider', async () => (await cutOff()) === 'inset(0px 100% 0px 0px)');
+  await slider.press('ArrowRight');
+  await until('the slider', async () => (await cutOff()) === 'inset(0px 99% 0px 0px)');
+  await expectAccessible(page);
+});
+
 test('the diagnostics of a failed capture are shown as text, with its last picture', async () => {
   const { api, renderer } = service();
   const { uuid: _uuid, refresh: _refresh, expiresAt: _expiresAt, ...diagnostics } = diagnosticsExample;

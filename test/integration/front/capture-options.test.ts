@@ -28,6 +28,13 @@ test.each<object>([
     failOn: { blank: true },
   },
   { persistence: { enabled: true, refreshInterval: 7200 }, responseCache: { enabled: true, ttl: 600 } },
+  { persistence: { enabled: true, schedule: { cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin' }, history: 5 } },
+  {
+    persistence: {
+      enabled: true,
+      compare: { minShare: 0.01, ignoreAreas: [{ x: 0, y: 0, width: 100, height: 20 }] },
+    },
+  },
   { device: 'iPhone 15', locale: 'de-DE', geolocation: { latitude: 1, longitude: 2 } },
   { device: 'iPhone 15 landscape', viewport: { width: 1280 } },
   { format: 'pdf', pdf: { paper: 'A5', landscape: true, margin: 'css', pageRanges: '1-2' } },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
 import { openHolder, startBackgroundFront } from './background.ts';
 import { read, startTestFront } from './test-front.ts';
 
@@ -28,4 +29,19 @@ test('a capture with persistence has the lifetime that the operator configured',
   const { outcome } = await holder.record(uuid);
   const nextAt = new Date((outcome?.capturedAt ?? 0) + refreshInterval * 1000).toISOString();
   expect(refresh).toMatchObject({ state: 'idle', nextAt, tokensCharged: 0 });
+});
+
+test('the response of a capture with a schedule contains the time of its next refresh', async () => {
+  await using front = await startBackgroundFront();
+  const holder = await openHolder(front);
+  const schedule = { cron: '0 6 * * *', timeZone: 'Europe/Berlin' };
+  const { uuid } = await holder.queue({ persistence: { enabled: true, schedule } });
+  const { refresh } = (await holder.until(uuid, 'completed')) as CaptureResult;
+  const { outcome, persistence } = await holder.record(uuid);
+  expect(persistence).toEqual({ refreshIntervalMs: 0, schedule });
+  const nextAt = Date.parse(refresh?.nextAt ?? '');
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: schedule.timeZone, timeStyle: 'medium' });
+  expect(clock.format(nextAt)).toBe('06:00:00');
+  expect(nextAt).toBeGreaterThan(outcome?.capturedAt ?? Infinity);
+  expect(nextAt).toBeLessThan((outcome?.capturedAt ?? 0) + 26 * 3_600_000);
 });

@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  comparisonScale,
-  differenceOf,
-  maxComparedPixels,
-  type Pixels,
-} from '../../../services/dashboard/pages/captures/difference.ts';
+import { comparisonScale, maxComparedPixels, type Pixels } from '@webcapture/shared/files/picture-difference.ts';
+import { differenceOf } from '../../../services/dashboard/pages/captures/difference.ts';
 
 type Color = readonly [number, number, number];
 const white: Color = [255, 255, 255];

@@ -101,3 +101,9 @@ test.each([
   const record = newRecord(latest === undefined ? {} : { refresh: latest });
   expect(() => jobOf(record, revision)).toThrow(/no revision/);
 });
+
+test('the job contains the selectors of elements that are not compared', () => {
+  const compare = { threshold: 0.1, minShare: 0, ignore: ['.ad'] };
+  const record = newRecord({ persistence: { refreshIntervalMs: 0, compare }, refresh });
+  expect([jobOf(record).ignore, jobOf(record, 2).ignore]).toEqual([['.ad'], ['.ad']]);
+});

@@ -169,6 +169,13 @@ describe('the record after a transition', () => {
     expect([nextOf({ refreshIntervalMs: 0 }), nextOf()]).toEqual([undefined, undefined]);
   });
 
+  test('has its first refresh at the first time of its schedule after the screenshot', () => {
+    const schedule = { cron: '30 6 * * *', timeZone: 'Asia/Kolkata' };
+    const record = background({ persistence: { refreshIntervalMs: 0, schedule } });
+    const capturedAt = Date.UTC(2026, 2, 5, 1, 0);
+    expect(complete(0, { ...outcome, capturedAt }, later)(record, now)?.nextRefreshAt).toBe(capturedAt + 86_400_000);
+  });
+
   test('keeps the time of its next refresh during a refresh, expires later after it, and has no next refresh when it ends', () => {
     const record = completed({ nextRefreshAt: now + 1000 });
     const started = startRefresh(orderOf(1), now + 5000)(record, now);

@@ -66,7 +66,8 @@ test('a failed refresh is not charged, and its capture keeps its file', () => {
 /** The bytes that the store contains for a record: the file of a completed capture, and HTML that is not yet rendered. */
 function storedBytesOf(record: CaptureRecord): StoredBytes {
   const { status, outcome: shown, persistence, htmlBytes = 0 } = record;
-  const file = status === 'completed' ? (shown?.fileSizeBytes ?? 0) + (shown?.extracted?.bytes ?? 0) : 0;
+  const earlier = (record.earlierFiles ?? []).reduce((bytes, { fileSizeBytes }) => bytes + fileSizeBytes, 0);
+  const file = status === 'completed' ? (shown?.fileSizeBytes ?? 0) + (shown?.extracted?.bytes ?? 0) + earlier : 0;
   const isKept = persistence !== undefined;
   return {
     queuedBytes: record.priority === 'background' && isOpen(record) ? htmlBytes : 0,
@@ -86,7 +87,7 @@ test('after any sequence of transitions no usage is negative, and tokens are nev
     let time = accepted;
     let record: CaptureRecord = background({
       priority: pick(['interactive', 'background']),
-      ...(random() < 0.5 ? { persistence: { refreshIntervalMs: pick([0, day]) } } : {}),
+      ...(random() < 0.5 ? { persistence: { refreshIntervalMs: pick([0, day]), history: pick([0, 1, 3]) } } : {}),
       ...(random() < 0.5 ? { html: 'page', htmlBytes: 40 } : {}),
     });
     record = withStoredBytes(record);
@@ -104,6 +105,7 @@ test('after any sequence of transitions no usage is negative, and tokens are nev
         begin(revision),
         begin(revision),
         complete(revision, { ...outcome, fileSizeBytes: pick([10, 20, 30]) }, time + day),
+        complete(revision, outcome, time + day, { earlier: { ...outcome, name: 'earlier', replacedBy: revision } }),
         complete(revision, { ...outcome, extracted: { parts: ['text'], bytes: 5 } }, time + day),
         fail(revision, failure),
         cancelQueued(revision, failure),
@@ -177,6 +179,13 @@ describe('the bytes of a record', () => {
   const html = { html: 'page', htmlBytes: 40 };
   const kept = { persistence: { refreshIntervalMs: 0 } };
   const size = outcome.fileSizeBytes;
+  const earlier = (fileSizeBytes: number) => ({ ...outcome, fileSizeBytes, name: 'earlier', replacedBy: 1 });
+  const keeping = (history: number, earlierFiles: CaptureRecord['earlierFiles'] & object) =>
+    completed({
+      persistence: { refreshIntervalMs: 0, history },
+      earlierFiles,
+      refresh: { ...orderOf(3), state: 'rendering', earlierName: 'next' },
+    });
 
   test('count for HTML in the month of the capture while it is queued', () => {
     const [[period, usage] = []] = usageOf(withStoredBytes(background(html)));
@@ -200,6 +209,8 @@ describe('the bytes of a record', () => {
     ],
     ['a refresh', completed(), { storedBytes: 100 - size }],
     ['a refresh of a persisted file', completed({ ...kept, ...html }), { persistedBytes: 100 - size }],
+    ['a refresh that keeps the file that it replaces', keeping(2, [earlier(7)]), { persistedBytes: 100 }],
+    ['a refresh that replaces the oldest kept file', keeping(2, [earlier(7), earlier(9)]), { persistedBytes: 100 - 9 }],
   ])('grow when a capture completes: %s', (_what, record, added) => {
     expect(bytesAdded(record, 100)).toEqual({ ...noBytes, ...added });
   });

@@ -7,6 +7,8 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { DeliveryLog } from '../../../services/controller/jobs/webhooks/delivery-log.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
+const shown = { cdnUrl: 'https://cdn.test', now: 5 };
+
 const delivery = (second: number, changes: Partial<Delivery> = {}): Delivery => ({
   uuid: null,
   url: 'https://hooks.example/',
@@ -107,7 +109,7 @@ test('the histories in a record are bounded, and sorted by time, the newest firs
     const entry = { event: 'capture.completed', revision: 0, attempt: number, at: number, state: 'retrying' } as const;
     record = noteDelivery(0, webhook, entry)(record, number) ?? record;
   }
-  const { refreshes, deliveries } = historyView(record);
+  const { refreshes, deliveries } = historyView(record, shown);
   expect([refreshes.length, deliveries.length]).toEqual([maxHistory, maxHistory]);
   expect([refreshes[0]?.number, deliveries[0]?.attempt]).toEqual([maxHistory + 5, maxHistory + 5]);
   expect(deliveries[0]).toMatchObject({ uuid: record.uuid, url, status: null, error: null, durationMs: null });
@@ -118,14 +120,14 @@ test('the histories in a record are bounded, and sorted by time, the newest firs
 test('a refresh that is under way comes first in the history, and is there once when it has ended', () => {
   const outcome = newOutcome({ fileSizeBytes: 7 });
   const completed = newRecord({ status: 'completed', outcome, expiresAt: 9 });
-  expect(historyView(completed)).toEqual({ refreshes: [], deliveries: [] });
+  expect(historyView(completed, shown)).toEqual({ refreshes: [], files: [], deliveries: [] });
   const order = { revision: 1, by: 'interval', region: 'us-east', acceptedAt: 1, startBy: 9, deadline: 9 } as const;
   const queued = startRefresh(order)(completed, 1) ?? completed;
-  expect(historyView(queued).refreshes).toEqual([
+  expect(historyView(queued, shown).refreshes).toEqual([
     expect.objectContaining({ number: 1, state: 'queued', endedAt: null, error: null, fileSizeBytes: null }),
   ]);
   const ended = complete(1, outcome, 9)(queued, 2) ?? queued;
-  expect(historyView(ended).refreshes).toEqual([
+  expect(historyView(ended, shown).refreshes).toEqual([
     expect.objectContaining({ number: 1, state: 'completed', error: null, fileSizeBytes: 7 }),
   ]);
 });

@@ -1,8 +1,9 @@
+import { comparisonScale, type Difference, type Pixels } from '@webcapture/shared/files/picture-difference.ts';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { formatNumber, formatShare, formatTime } from '../../shell/format.ts';
 import { BlobImage } from '../../widgets/blob-image.tsx';
 import { Card } from '../../widgets/card.tsx';
-import { comparisonScale, type Difference, differenceOf, type Pixels } from './difference.ts';
+import { differenceOf } from './difference.ts';
 import type { Picture } from './picture.ts';
 
 const defaultThreshold = 0.1;

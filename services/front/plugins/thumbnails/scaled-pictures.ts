@@ -12,7 +12,7 @@ import { RetryLaterError } from '../../admission.ts';
 import { entryLimit } from '../../entry-limit.ts';
 import { TokenBuckets } from '../../http/token-buckets.ts';
 import { AccountTurns } from '../../account-turns.ts';
-import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
+import { type ScaledPicture, scalePicture, UnreadablePictureError } from '../../pictures/picture-scaler.ts';
 
 /** Maximum number of processes, which belong to different accounts. With only one, a slow picture would delay all other accounts. */
 export const maxScalings = 2;

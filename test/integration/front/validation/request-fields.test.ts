@@ -26,6 +26,31 @@ describe('the request is accepted with', () => {
     ['features that are switched off', { url, responseCache: { enabled: false, ttl: 60 }, background: false }],
     ['no refresh', { url, persistence: { enabled: false, refreshInterval: 0 } }],
     ['a refresh interval that is not used', { url, persistence: { refreshInterval: 3600 } }],
+    [
+      'a schedule',
+      { url, persistence: { enabled: true, schedule: { cron: '0 6 * * 1-5', timeZone: 'europe/berlin' } } },
+    ],
+    ['an hourly schedule', { url, persistence: { enabled: true, schedule: { cron: '0 0-23/1 1,L JAN-DEC 5-7' } } }],
+    ['a schedule of leap days', { url, persistence: { enabled: true, schedule: { cron: '59 23 29 2 *' } } }],
+    ['a comparison', { url, persistence: { enabled: true, compare: {} } }],
+    [
+      'a comparison with limits',
+      {
+        url,
+        format: 'webp',
+        persistence: {
+          enabled: true,
+          compare: {
+            threshold: 1,
+            minShare: 1,
+            ignore: Array(20).fill('p'),
+            ignoreAreas: Array(20).fill({ x: 0, y: 0, width: 1, height: 100_000 }),
+          },
+        },
+      },
+    ],
+    ['no earlier files', { url, persistence: { history: 0 } }],
+    ['the most earlier files', { url, persistence: { enabled: true, history: 100 } }],
     ['every option', { url, format: 'webp', waitUntil: 'commit', colorScheme: 'no-preference', region: 'asia-east' }],
     ['pdf with margins', { url, format: 'pdf', pdf: { margin: { top: '1.5cm', left: 3 }, scale: 0.1 } }],
     ['pdf with one margin', { url, format: 'pdf', pdf: { margin: '96px', paper: 'Legal' } }],
@@ -117,6 +142,81 @@ describe('the refusal contains the reason for', () => {
     ],
     [{ url, responseCache: { ttl: 59 } }, 'responseCache.ttl must be an integer from 60 to 2592000, not 59'],
     [{ url, persistence: { refreshInterval: 3599 } }, 'persistence.refreshInterval must be 0 (never) or at least 3600'],
+    ...(
+      [
+        ['0 6 * *', 'must be a string like "0 6 * * 1-5", not "0 6 * *"'],
+        ['0 0 6 * * *', 'must be a string like "0 6 * * 1-5", not "0 0 6 * * *"'],
+        ['@daily', 'must be a string like "0 6 * * 1-5"'],
+        ['0 6 * * MON#1', 'must be a string like "0 6 * * 1-5"'],
+        [`${'0,'.repeat(46)}0 0 * * *`, 'must be a string like "0 6 * * 1-5"'],
+        ['60 6 * * *', 'must be a cron expression of five fields like "0 6 * * 1-5", not "60 6 * * *"'],
+        ['0 6 * * 8', 'must be a cron expression of five fields'],
+        ['0 6 0 * *', 'must be a cron expression of five fields'],
+        ['0 6 * 13 *', 'must be a cron expression of five fields'],
+        ['0 5-4 * * *', 'must be a cron expression of five fields'],
+        ['0 6 * * tuesday', 'must be a cron expression of five fields'],
+        ['0 0 31 2 *', 'must match a date, which "0 0 31 2 *" never does'],
+        ['*/59 * * * *', 'must have at least 3600 seconds between two runs, not 60'],
+        ['0,59 6 * * *', 'must have at least 3600 seconds between two runs, not 3540'],
+        ['5,50 0,23 * * 6,0', 'must have at least 3600 seconds between two runs, not 900'],
+        ['0,1 0 29 2 *', 'must have at least 3600 seconds between two runs, not 60'],
+      ] as const
+    ).map(([cron, message]): [object, string] => [
+      { url, persistence: { enabled: true, schedule: { cron } } },
+      `persistence.schedule.cron ${message}`,
+    ]),
+    [{ url, persistence: { enabled: true, schedule: {} } }, 'persistence.schedule.cron is required'],
+    [
+      { url, persistence: { enabled: true, schedule: { cron: '0 6 * * *', timeZone: 'Mars/Olympus' } } },
+      'persistence.schedule.timeZone must be a name of the IANA time zone database like "Europe/Berlin", not "Mars/Olympus"',
+    ],
+    [
+      { url, persistence: { enabled: true, refreshInterval: 3600, schedule: { cron: '0 6 * * *' } } },
+      'persistence.refreshInterval and persistence.schedule exclude each other: send one of them',
+    ],
+    [{ url, persistence: { schedule: { cron: '0 6 * * *' } } }, 'persistence.schedule needs persistence.enabled true'],
+    [
+      { url, persistence: { enabled: true, history: 101 } },
+      'persistence.history must be an integer from 0 to 100, not 101',
+    ],
+    [
+      { url, persistence: { enabled: true, history: -1 } },
+      'persistence.history must be an integer from 0 to 100, not -1',
+    ],
+    [{ url, persistence: { history: 1 } }, 'persistence.history needs persistence.enabled true'],
+    [
+      { url, persistence: { enabled: true, compare: { ignore: ['p', 'div >'] } } },
+      'persistence.compare.ignore.1 must be a CSS selector, not "div >"',
+    ],
+    [{ url, persistence: { enabled: true, compare: { ignore: Array(21).fill('p') } } }, 'persistence.compare.ignore'],
+    [{ url, persistence: { compare: {} } }, 'persistence.compare needs persistence.enabled true'],
+    [
+      { url, format: 'pdf', persistence: { enabled: true, compare: {} } },
+      'persistence.compare needs format png, jpeg or webp, not pdf',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { threshold: 1.1 } } },
+      'persistence.compare.threshold must be a number from 0 to 1, not 1.1',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { minShare: -0.1 } } },
+      'persistence.compare.minShare must be a number from 0 to 1, not -0.1',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { ignoreAreas: [{ x: 0, y: -1, width: 1, height: 1 }] } } },
+      'persistence.compare.ignoreAreas.0.y must be an integer from 0 to 100000, not -1',
+    ],
+    [
+      { url, persistence: { enabled: true, compare: { ignoreAreas: [{ x: 0, y: 0, width: 0, height: 1 }] } } },
+      'persistence.compare.ignoreAreas.0.width must be an integer from 1 to 100000, not 0',
+    ],
+    [
+      {
+        url,
+        persistence: { enabled: true, compare: { ignoreAreas: Array(21).fill({ x: 0, y: 0, width: 1, height: 1 }) } },
+      },
+      'persistence.compare.ignoreAreas',
+    ],
     [{ url, pdf: {} }, 'pdf needs format pdf, not png'],
     [{ url, format: 'pdf', pdf: { paper: 'A9' } }, 'pdf.paper must be one of A0,'],
     [{ url, format: 'pdf', pdf: { scale: 2.1 } }, 'pdf.scale must be a number from 0.1 to 2, not 2.1'],

@@ -5,7 +5,7 @@ import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { extractedName, newFileName } from '@webcapture/shared/files/file-name.ts';
 import { type ByteRange, FileReplacedError, type StoredFile } from '@webcapture/shared/files/file-store.ts';
-import { asRefresh, placeFile, type Storing } from '../../../harness/place-file.ts';
+import { asRefresh, placeFile, replaceFile, type Storing } from '../../../harness/place-file.ts';
 import { type NamedFile, newFile } from '../../../harness/records.ts';
 import { until } from '../../../harness/until.ts';
 import { replacementSuite } from './replacement-suite.ts';
@@ -43,6 +43,37 @@ export function storeSuite(storing: () => Storing): void {
       const file = newFile(4 * part);
       const stored = await on().create(file);
       expect((await read(stored, { start, end })).equals(file.bytes.subarray(start, end + 1))).toBe(true);
+    });
+
+    test.concurrent('is copied once, and its copy stays when it is replaced or removed', async () => {
+      const file = newFile(2 * part + 7, { cacheSeconds: 300 });
+      await on().create(file);
+      const name = newFileName(file.name.slice(0, 36), 'png');
+      const to = { name, region: 'us-east', account: 'acme' } as const;
+      const copy = await on().copy(file.name, to);
+      expect(copy).toMatchObject({ name, size: file.bytes.length, contentType: 'image/png', width: 3, height: 4 });
+      expect(copy).toMatchObject({ expiresAt: file.expiresAt, cacheSeconds: undefined });
+      await replaceFile(storing(), another(file, 100));
+      expect(await on().copy(file.name, to)).toEqual(copy);
+      await on().remove(file.name);
+      expect((await read(await stat(name))).equals(file.bytes)).toBe(true);
+      await on().remove(name);
+      expect(await on().stat(name)).toBeNull();
+    });
+
+    test.concurrent('can be copied several times at once', async () => {
+      const file = newFile(part);
+      await on().create(file);
+      const to = { name: newFileName(file.name.slice(0, 36), 'png'), region: 'us-east', account: 'acme' } as const;
+      const copies = await Promise.all(Array.from({ length: 4 }, () => on().copy(file.name, to)));
+      const tags = copies.map((copy) => copy?.etag);
+      expect(new Set([...tags, (await stat(to.name)).etag]).size).toBe(1);
+    });
+
+    test.concurrent('that does not exist is not copied', async () => {
+      const { name } = newFile(1);
+      const to = { name: newFileName(name.slice(0, 36), 'png'), region: 'us-east', account: 'acme' } as const;
+      expect(await on().copy(name, to)).toBeNull();
     });
 
     test.concurrent('is not replaced by a second file of its name', async () => {

@@ -1,7 +1,7 @@
 /*
  * A separate process, started by scalePicture. It reads one picture from stdin and writes a smaller one to stdout.
  *
- *   scale-picture.mjs png|jpeg|webp WIDTH HEIGHT jpeg|webp
+ *   scale-picture.mjs png|jpeg|webp WIDTH HEIGHT jpeg|webp|raw
  *
  * It is JavaScript because stripping types needs WebAssembly, which is not available with --jitless.
  */
@@ -21,7 +21,14 @@ const loaders = new Map([
   ['webp', 'VipsForeignLoadWebp'],
 ]);
 
-const [from = '', width, height, to] = process.argv.slice(2);
+/** @type {Record<string, (picture: import('sharp').Sharp) => import('sharp').Sharp>} */
+const encoders = {
+  webp: (picture) => picture.webp({ quality: 80 }),
+  jpeg: (picture) => picture.flatten({ background: '#fff' }).jpeg({ quality: 80 }),
+  raw: (picture) => picture.toColourspace('srgb').ensureAlpha().raw(),
+};
+
+const [from = '', width, height, to = ''] = process.argv.slice(2);
 
 // Lower the priority, because requests are more urgent.
 setPriority(10);
@@ -37,9 +44,7 @@ try {
   const options = /** @type {const} */ ({ limitInputPixels: maxPixels, sequentialRead: true, failOn: 'error' });
   // Sequential reads: rows below the visible part are not decoded.
   const picture = sharp(bytes, options).resize(Number(width), Number(height), { fit: 'cover', position: 'top' });
-  const scaled =
-    to === 'webp' ? picture.webp({ quality: 80 }) : picture.flatten({ background: '#fff' }).jpeg({ quality: 80 });
-  process.stdout.write(await scaled.toBuffer());
+  process.stdout.write(await encoders[to](picture).toBuffer());
 } catch (error) {
   process.stderr.write(String(error));
   process.exitCode = unreadable;

@@ -2,13 +2,14 @@ import { fileURLToPath } from 'node:url';
 import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { keepFailure, runConfined } from '@webcapture/shared/runtime/confined-process.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { RetryLaterError } from '../../admission.ts';
+import { RetryLaterError } from '../admission.ts';
 
 /** Target size and type of a picture. Sizes are in pixels. */
 export interface ScaledPicture {
   readonly width: number;
   readonly height: number;
-  readonly type: 'jpeg' | 'webp';
+  /** `raw`: RGBA, four bytes a pixel, row by row. */
+  readonly type: 'jpeg' | 'webp' | 'raw';
 }
 
 /** Timeout of one scaling from its slot to its end, including the read of the file. */
@@ -20,7 +21,7 @@ const maxCpuSeconds = 10;
 /** Limit of the data of the process, including 50 MiB of Node: the tallest PNG takes 110 MiB, a WebP of 63 megapixels 300. */
 export const maxDataKiB = 384 * 1024;
 
-/** Limit of the output, far more than a picture of 1568 × 1568 pixels takes. */
+/** Limit of the output: 4 megapixels in RGBA, and far more than a file of 1568 × 1568 pixels takes. */
 const maxScaledBytes = 16 * 1024 * 1024;
 
 /** Exit code of scale-picture.mjs for an unreadable picture. */
