@@ -71,8 +71,8 @@ export class AccountUsage {
   }
 
   /**
-   * Which of these reservations, by their names, need not be counted any more: the ledger has their captures, which have
-   * ended, or wait with their tokens reserved there.
+   * Returns the names of those reservations that no longer count, because the ledger contains their captures: the captures
+   * have ended, or they wait with tokens that are reserved in the ledger.
    */
   async inLedger(account: string, reservations: readonly string[]): Promise<readonly string[]> {
     const captures = reservations.map((name) => {

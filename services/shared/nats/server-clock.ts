@@ -9,7 +9,7 @@ export interface LocalClocks {
 export interface ClockSample {
   /** Unix milliseconds of the server when it answered. */
   readonly serverTimeMs: number;
-  /** By the monotonic clock. */
+  /** Time on the monotonic clock, like `receivedAt`. */
   readonly sentAt: number;
   readonly receivedAt: number;
 }

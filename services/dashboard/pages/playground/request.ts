@@ -49,7 +49,7 @@ export function replaceRequest({ url: newUrl, html: newHtml, responseType: _type
   refusals.value = new Map();
 }
 
-/** In this tab, so that a reload keeps the form. */
+/** Name of the draft in the session storage of the tab. A reload of the page keeps the form. */
 const draftName = 'webcapture.playground';
 
 restoreDraft();
