@@ -205,7 +205,7 @@ export const captureResultSchema = Type.Object({
 
 export type CaptureResult = Static<typeof captureResultSchema>;
 
-/** What is known of a capture from its acceptance on. */
+/** Fields of a capture that are known from its acceptance. */
 const askedSchema = Type.Object({
   url: Type.String({ description: 'Requested URL, or about:blank for supplied HTML.' }),
   format: oneOf(formats),

@@ -43,11 +43,11 @@ export const statusKey = 'status';
 
 /** The status that every front serves. The fleet leader of the controllers writes it under {@link statusKey} in `KV_live`. */
 export interface StatusReport {
-  /** Queue, storage, engine and engine.<region>; the front adds `api`, which it knows best itself. */
+  /** Queue, storage, engine and engine.<region>; the front adds its own component `api`. */
   readonly components: readonly ComponentStatus[];
   /** Regions that have never worked, as components would show them; they are outside of the status. */
   readonly pending: readonly ComponentStatus[];
-  /** Captures that wait, by region: what `auto` goes by when no slot is free. */
+  /** Waiting captures by region. If no slot is free, `auto` chooses a region by them. */
   readonly queued: Readonly<Record<string, number>>;
   /** The same by priority, for autoscalers in the clusters of satellites; background captures that run are `backgroundHeld`. */
   readonly waiting: Readonly<Record<string, Readonly<Record<'interactive' | 'background' | 'backgroundHeld', number>>>>;

@@ -66,7 +66,7 @@ export class ServerClock {
   }
 
   /**
-   * Learns from answers of the server: the one with the shortest round trip is the most precise. The clock changes only
+   * Updates the clock from answers of the server. The answer with the shortest round trip is the most precise. The clock changes only
    * when that answer proves it wrong, so that it does not oscillate.
    */
   measure(samples: readonly ClockSample[]): void {
