@@ -114,7 +114,7 @@ export const webhookViewSchema = Type.Object({
   nextAttemptAt: date('Time of the next delivery attempt.'),
 });
 
-/** Which secrets a capture has; there when it has any. */
+/** The secrets of a capture without their values. Present if the capture has any. */
 const secretsSchema = Type.Object(
   {
     ...secretFields(),
