@@ -26,7 +26,7 @@ if (isRegion(region)) {
     const user = names[index] ?? '';
     return { ...login, user, password: passwordOf(user) };
   });
-  // Written at each start, because an upgrade may change the permissions.
+  // The file is written at each start, because an upgrade may change the permissions.
   write('nats/accounts.conf', `accounts: ${JSON.stringify(accountsOf(users), null, 2)}\n`);
 
   const front = ensure('front/secrets.env', {

@@ -9,7 +9,7 @@ export interface BannerOptions {
   readonly files: string | undefined;
   readonly regions: readonly string[];
   readonly natsUrl: string;
-  /** By the name of the process. */
+  /** Operations ports by the name of the process. */
   readonly opsPorts: ReadonlyMap<string, number>;
 }
 

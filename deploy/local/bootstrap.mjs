@@ -64,7 +64,7 @@ function parentOf(pid) {
   try {
     return /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   } catch {
-    // Not Linux: the shells of other systems replace themselves by their last command, so that npm is the parent.
+    // On systems other than Linux, the shell replaces itself with its last command, so the parent is npm.
     return undefined;
   }
 }

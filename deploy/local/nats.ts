@@ -9,7 +9,7 @@ export interface NatsOptions {
   readonly dataDir: string;
   /** The nats-server binary. */
   readonly toolPath: string;
-  /** By default the server picks a free port. */
+  /** Port of the server. By default, the server picks a free port. */
   readonly port?: number;
   /** Name of the server, by default `webcapture`. In a cluster each server needs a distinct name and must keep it. */
   readonly serverName?: string;

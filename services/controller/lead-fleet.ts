@@ -65,7 +65,7 @@ const historyCheckMs = 1000;
 /** Renderers check every shard themselves when they receive no signal for a minute. */
 const regionSignalsIntervalMs = 5000;
 
-/** What the fleet's leader shares with the rest of its process. */
+/** The parts of the process that the leader of the fleet shares. */
 export interface LeaderParts {
   readonly config: ControllerConfig;
   readonly times: ControllerTimes;

@@ -18,7 +18,7 @@ export interface ProvisionSteps {
   readonly addDurables: () => Promise<void>;
 }
 
-/** What this controller may provision. */
+/** Rights of this controller to provision. */
 export interface ProvisionRights {
   readonly leads: boolean;
   readonly mayBootstrap: boolean;
@@ -48,7 +48,7 @@ export class Provisioner {
     this.#now = now;
   }
 
-  /** What the controller waits for, with the server's message if the last attempt failed. */
+  /** The reason why the controller waits, with the server's message if the last attempt failed. */
   get obstacle(): string {
     const waiting = 'streams and consumers are being provisioned';
     return this.#problem === null ? waiting : `${waiting}; the last attempt failed: ${this.#problem}`;

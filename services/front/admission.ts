@@ -200,7 +200,7 @@ export function refusalOf(
       const next = new Date(periodOf(request.now).end).toISOString();
       return new ServiceError(
         'QUOTA_EXCEEDED',
-        `This capture costs ${request.tokens} tokens. Of the ${limits.tokenQuota} tokens of this month, fewer are neither used nor reserved for captures in progress. The next period begins at ${next}.`,
+        `This capture costs ${request.tokens} tokens, but fewer of the ${limits.tokenQuota} tokens of this month remain. Tokens of captures in progress are reserved. The next period begins at ${next}.`,
       );
     }
     case 'bytes':

@@ -95,7 +95,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     request.facts = new RequestFacts(addressKey(request.ip), request);
     void reply.header('x-request-id', request.id);
-    // Not onResponse, because that hook is not called if the client has disconnected.
+    // The hook onResponse is not used here, because it is not called if the client has disconnected.
     reply.raw.once('close', () => {
       recordRequest(request, reply, metrics);
       limits.settle(request.facts, reply.statusCode);
@@ -128,7 +128,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   // Responses are not serialized by schema. Tests validate them against the schemas.
   app.setSerializerCompiler(() => JSON.stringify);
 
-  // Before any hook that can refuse a request.
+  // This must precede all hooks that can refuse a request.
   await allowOrigins(app, deps.corsOrigins);
   await shedLoad(app, ({ headers, method, url }) =>
     // A signed link proves possession of a key.
@@ -236,7 +236,7 @@ function serverOptions({ trustProxy, proxyHops, log }: HttpDeps): FastifyHttpOpt
     // Our own hook logs one line for each request.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdGenerator(trustProxy),
-    // By number: entries that a client adds to X-Forwarded-For precede those of the proxies.
+    // Proxies are trusted by their number, because entries that a client adds to X-Forwarded-For precede those of the proxies.
     trustProxy: trustProxy && ((_address: string, hop: number) => hop < proxyHops),
     http: {
       // Disconnects clients that send their headers too slowly. requestTimeout does the same for bodies.

@@ -143,7 +143,7 @@ test('a follower is killed by SIGKILL and catches up under load: no capture is l
   const answers = await answersDuring(async () => {
     const leader = await cluster.leaderOf('KV_db');
     const follower = cluster.node((leader + 1) % 3);
-    // Before the fault, because a read that has to find another server may take as long as the load.
+    // The usage is read before the fault, because a read that has to find another server may take as long as the load.
     const before = await until('the usage', () => usageCheck.usage());
     await follower.kill('SIGKILL');
     await until('it to miss some captures', async () => (await usageCheck.usage()).captures >= before.captures + 8);

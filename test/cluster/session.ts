@@ -132,7 +132,7 @@ export function watch<T>({ cluster }: Session, args: readonly string[]): Watch<T
   return { facts, ended, stop, finish };
 }
 
-/** Upgrades the release to the default values with these arguments for helm, and waits until it is ready. */
+/** Upgrades the release to the default values and the given helm arguments, and waits until it is ready. */
 export function upgrade({ cluster, chart, imageArgs }: Session, args: readonly string[]): Promise<string> {
   return cluster.helm(['upgrade', release, chart, ...imageArgs, ...args, '--wait', '--timeout', '9m']);
 }

@@ -23,7 +23,7 @@ test.each([
   const installed = regions.map((region) => `${region}:1`).join();
   await using front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
   for (const region of regions.filter((each) => each !== 'us-east')) await (await front.addRenderer(region)).start();
-  // Not the preset key, because the requests also revoke the key that they use.
+  // The requests use their own key, because they also revoke it.
   const key = await front.makeKey();
   const { fileUrl } = await new Webcapture({ url: front.url, apiKey: key }).capture({ url: 'https://example.com/' });
   const [fileName] = fileUrl.split('/').slice(-1);

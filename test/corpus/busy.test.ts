@@ -24,7 +24,7 @@ const loops: readonly HardPage[] = [
     fails: timesOut,
   }),
   hostilePage(
-    // Of one color: before the picture is retaken, the engine asks the page whether it will change, and it does not respond.
+    // The page has a single color: before the picture is retaken, the engine asks the page whether it will change, and gets no response.
     'a busy loop after load',
     `document.body.style.background = '${green}';
      addEventListener('load', () => setTimeout(() => { for (;;) /(x+x+)+y/.test('x'.repeat(40)); }, 0))`,

@@ -67,7 +67,7 @@ const stay: HardPage = {
   },
 };
 
-/** In a frame of another site, like Sourcepoint; the page does not know about it. */
+/** A dialog in a frame of another site, like that of Sourcepoint. The page itself does not contain the dialog. */
 const framed: Handler = (request, response) => {
   const { localPort } = request.socket;
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(

@@ -317,7 +317,7 @@ describe.each(browsers)('auth, with antiBot $antiBot', (options) => {
 
 describe('cookies', () => {
   let sites: Sites;
-  /** By host and path, in alphabetical order. */
+  /** Returns the cookies of the request for a host and path, in alphabetical order. */
   const cookies = (key: string) => sites.sent.get(key)?.[0]?.cookie?.split('; ').toSorted();
 
   beforeAll(async () => {

@@ -191,7 +191,7 @@ function isColored(picture: Picture, x: number): boolean {
   });
 }
 
-/** From the first column with ink to the last. */
+/** Returns the distance from the first column with ink to the last one. */
 function inkWidth(picture: Picture, from: number, count: number): number {
   const ink = columns(from, count).filter((x) => hasInk(picture, x));
   return (ink.at(-1) ?? 0) - (ink[0] ?? 0);

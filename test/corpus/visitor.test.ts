@@ -21,7 +21,7 @@ interface Portrait extends SelfPortrait {
 }
 
 interface Told {
-  /** By reader: `page`, `frame`, `foreign` (a frame of another site), `worker`, `foreign-worker`, `service-worker`. */
+  /** Portraits by reader: `page`, `frame`, `foreign` (a frame of another site), `worker`, `foreign-worker`, `service-worker`. */
   readonly portraits: Readonly<Record<string, Portrait>>;
   /** The location: coordinates, or the reason why there are none. */
   readonly place: unknown;
@@ -75,7 +75,7 @@ async function visited(options: ShotOptions): Promise<Told> {
   const script = (who: string) => answers('text/javascript', () => tell(who));
   const document = (body: () => string) => answers('text/html', body);
   const site: TestSite = await TestSite.start({
-    // From one site to another, which runs in a separate process in the full browser.
+    // This page leads to another site, which runs in a separate process in the full browser.
     '/moving': document(() => html(`<script>location.replace('${site.url('/', 'localhost')}')</script>`)),
     '/': document(() => page(site.url('/foreign'))),
     '/frame': document(() => framed),

@@ -59,7 +59,7 @@ describe('block', () => {
   });
 
   describe('requests to hosts in filter lists', () => {
-    // From another host than the page, like advertising.
+    // Like advertising, these requests go to another host than that of the page.
     const advertising = () => site().visit('/advertising', { from: `http://ads.localhost:${site().port}` });
     const ads = ['/pagead/js/adsbygoogle.js', '/test-banner.png'];
     const trackers = ['/google-analytics.com/analytics.js', '/test-counter.png'];

@@ -125,7 +125,7 @@ describe('memory', { tags: 'long' }, () => {
     const refusal = await fleet().api.refused({ url: site().url('/balloon'), timeout: 20_000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_FAILED' });
     expect(refusal.message).toMatch(/crashed|memory/);
-    // Long before its timeout: the page reaches the memory limit within seconds.
+    // The page reaches the memory limit within seconds, long before the timeout.
     expect(refusal.ms).toBeLessThan(20_000);
     expect(await fleet().usageCheck.usage()).toEqual(before);
     const { picture } = await fleet().api.picture({ url: site().url('/color') });

@@ -1,7 +1,7 @@
 /** An input that revealed a bug. */
 interface Case {
   readonly target: string;
-  /** What the bug did. */
+  /** Description of the effect of the bug. */
   readonly name: string;
   readonly input: () => unknown;
 }

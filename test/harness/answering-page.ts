@@ -29,7 +29,7 @@ export class AnsweringPage {
   readonly events = new EventEmitter();
   /** Settings that must be undone before another capture uses the page. */
   readonly undo: (() => Promise<unknown>)[] = [];
-  /** What runs when the capture is over. */
+  /** Functions that run at the end of the capture. */
   readonly cleanUps: (() => void)[] = [];
   readonly open: OpenPage;
   readonly #answers: Readonly<Record<string, Answer>>;

@@ -48,7 +48,7 @@ export class Broker implements NatsBroker {
   static async start(folder: string, toolPath: string, config = usersConfig): Promise<Broker> {
     const dataDir = join(folder, 'nats');
     const lines: string[] = [];
-    // Not an ephemeral port: while the server is down, an outgoing connection could take it.
+    // The port must not be ephemeral, because an outgoing connection could take it while the server is down.
     const port = await freePort();
     const server = await startNats({ dataDir, toolPath, port, config, log: (line) => lines.push(line) });
     return new Broker(server, { dataDir, toolPath, config, lines });

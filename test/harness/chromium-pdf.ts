@@ -5,7 +5,7 @@ interface Parts {
   readonly entries?: string;
   /** Objects after those of the pages. */
   readonly objects?: readonly string[];
-  /** Of each page, in points; default: 600 × 800. */
+  /** Size of each page, in points. Default: 600 × 800. */
   readonly size?: readonly [width: number, height: number];
 }
 

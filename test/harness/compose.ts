@@ -176,7 +176,7 @@ function programOf({ image, command }: ComposeService, tools: ToolPaths) {
   return { command: process.execPath, args, env };
 }
 
-/** What a container or its image provides: a host name of its own, Chromium and the filter lists. */
+/** Environment that replaces what a container or its image provides: a separate host name, Chromium and the filter lists. */
 const standIns = (name: string, tools: ToolPaths) => ({
   PATH: process.env['PATH'],
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],

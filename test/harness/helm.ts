@@ -11,7 +11,7 @@ import { once } from './once.ts';
 
 export const chartFolder = fileURLToPath(new URL('../../charts/webcapture/', import.meta.url));
 
-/** Values of tests that need operators, Secrets or another cluster, and so do not belong into the chart's `ci` folder. */
+/** Values of tests that need operators, Secrets or another cluster, so they do not belong in the chart's `ci` folder. */
 export const chartValues = (name: string): string =>
   fileURLToPath(new URL(`chart-values/${name}.yaml`, import.meta.url));
 

@@ -235,7 +235,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     return this.#session;
   }
 
-  /** Describes what the cluster still lacks; null if it is healthy. */
+  /** Returns a description of the problem of the cluster; null if it is healthy. */
   async #missing(): Promise<string | null> {
     const running = this.#nodes.filter(({ isRunning }) => isRunning);
     for (const node of running) {
@@ -302,7 +302,7 @@ interface ClusterInfo {
   readonly replicas?: readonly { readonly name: string; readonly current: boolean }[];
 }
 
-/** Describes what a stream or consumer lacks: a leader or current replicas on the running nodes; null if nothing. */
+/** Returns why a stream or consumer is not healthy: its leader is missing, or a replica on a running node is not current. Otherwise null. */
 function lackOf(cluster: ClusterInfo | undefined, running: ReadonlySet<string>): string | null {
   if (cluster?.leader === undefined || !running.has(cluster.leader)) return 'no leader';
   const behind = cluster.replicas?.find(({ name, current }) => running.has(name) && !current);

@@ -44,7 +44,7 @@ export interface TestNats extends AsyncDisposable {
 /** A real nats-server with a new data folder, connected and provisioned. */
 export async function startTestNats(installed: readonly Region[] = regions): Promise<TestNats> {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
-  // Not an ephemeral port: while the server is down, an outgoing connection could take it.
+  // The port must not be ephemeral, because an outgoing connection could take it while the server is down.
   const port = await freePort();
   const startServer = () => startNats({ dataDir, toolPath: inject('tools').natsServer, port, config: usersConfig });
   let current: NatsServer = await startServer();

@@ -286,7 +286,7 @@ export async function plantEverything(
     for (const { name, owner, descriptor } of membersOf(object)) {
       const member = `${owner}.${name}`;
       interfaces.add(owner);
-      // Of the objects that calls return, one of each interface is enough.
+      // One object of each interface is enough among the objects that calls return.
       if (skips(member) || tried.has(`${path}.${name}`)) continue;
       tried.add(`${path}.${name}`);
       const { value } = descriptor;

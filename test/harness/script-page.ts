@@ -8,7 +8,7 @@ import { workerWide } from './worker-wide.ts';
 
 type Helpers = readonly ((...args: never[]) => unknown)[];
 
-/** Of the page, in CSS pixels. */
+/** Viewport of the page, in CSS pixels. */
 const viewport = { width: 640, height: 480 };
 const ownUrl = 'http://page.test/';
 

@@ -38,7 +38,7 @@ async function parentFolder(): Promise<string> {
     const { bavail, bsize } = await statfs(memoryFolder);
     if (bavail * bsize >= minMemoryBytes && !options.split(',').includes('noexec')) return memoryFolder;
   } catch {
-    // Not Linux.
+    // This system is not Linux.
   }
   return tmpdir();
 }

@@ -16,7 +16,7 @@ import { until } from './until.ts';
 
 const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
 
-/** Long enough for tests that kill and restart a server. */
+/** Retries for a time that suffices for tests that kill and restart a server. */
 const patiently = <T>(read: () => Promise<T>): Promise<T> => retryTransient(read, { deadline: Date.now() + 60_000 });
 
 /** Reads what the fleet has stored, without the services, through the modules that they share. */

@@ -17,7 +17,7 @@ import { pageTestsVariable, sampleVariable } from './sandbox.ts';
 
 const floorFile = 'test/mutation/floor.json';
 const resultFolder = '.cache/mutation';
-/** Long enough for a busy machine. StrykerJS detects endless loops sooner, because it counts how often a mutant is reached. */
+/** Timeout that suffices on a busy machine. StrykerJS detects endless loops earlier, because it counts how often a mutant is reached. */
 const timeoutMs = 60_000;
 /** The limit for the browser tests before the first mutant. */
 const dryRunTimeoutMinutes = 60;

@@ -127,7 +127,7 @@ export class BatchRun {
 
   async #attempt(entry: Entry): Promise<void> {
     const { maxRetries, journal } = this.#options;
-    // Checked before the capture is charged.
+    // The file is checked before the capture is charged.
     await checkRegular(this.#pathOf(entry));
     for (let attempt = 0; ; attempt++) {
       this.#signal.throwIfAborted();

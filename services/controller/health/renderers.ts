@@ -194,7 +194,7 @@ function silenceOf({ silentForMs, silentClusters }: RegionInClusters): string[] 
   return [`${who} for ${duration(silentForMs)}, so heartbeats alone are counted`];
 }
 
-/** What prevents Kubernetes from creating renderers, or clusters from being distinguished. */
+/** Returns the reasons why Kubernetes creates no renderers or why clusters cannot be distinguished. */
 function obstaclesOf({ missing, refused = [], conflicts }: RegionInClusters): string[] {
   return [
     ...missing.map((name) => `the Deployment ${name} does not exist`),

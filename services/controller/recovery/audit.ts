@@ -250,7 +250,7 @@ async function presentSubjects(session: NatsSession, subjects: readonly string[]
 /** Returns false when the task exists after all. */
 async function recreate({ task, at }: Wanted, { session, tasks, expiryIndex, now }: AuditDeps): Promise<boolean> {
   if (task.kind === 'expiry') {
-    // Not for the original minute: the server would reject it as a duplicate of the lost entry.
+    // The entry is due now. For the original minute, the server would reject it as a duplicate of the lost entry.
     await expiryIndex.add(task, now());
     return true;
   }

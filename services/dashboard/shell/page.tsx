@@ -16,7 +16,7 @@ export function Page({
   readonly children?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  // Before the first paint: later, it would take the focus from a field in which the user already types.
+  // The heading gets the focus before the first paint. Later, it would take the focus from a field in which the user already types.
   useLayoutEffect(() => {
     if (routeChanges.peek() > 0) heading.current?.focus({ preventScroll: true });
     scrollTo(0, 0);

@@ -2,7 +2,7 @@ import { Webcapture } from '@webcapture/client';
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import { findScopes, type Scope } from './key-scopes.ts';
 
-/** What a user signs in with: the key of an account, or the admin token for the operator's page. */
+/** Kind of the credential: the key of an account, or the admin token for the operator's page. */
 export type Kind = 'key' | 'admin';
 
 interface Session {
@@ -44,7 +44,7 @@ export const hasScope = (scope: Scope): boolean => scopes.value?.has(scope) ?? t
 export async function learnScopes(): Promise<void> {
   const session = sessions.key.peek();
   if (session === undefined || scopes.peek() !== undefined) return;
-  // Without a result, the pages show the error of the service.
+  // If this fails, the pages show the error of the service.
   const found = await findScopes(session.client).catch(() => undefined);
   if (sessions.key.peek() === session) keepScopes(found);
 }

@@ -57,7 +57,7 @@ export function Viewer({
   };
   const zoomBy = (factor: number) => zoomTo(Math.min(maxZoom, Math.max(minZoom, scale * factor)));
 
-  // Not added by Preact: its listeners cannot prevent the browser from zooming the page.
+  // The listener is not added by Preact, whose listeners cannot prevent the browser from zooming the page.
   const latest = useRef(zoomBy);
   latest.current = zoomBy;
   useEffect(() => {

@@ -174,7 +174,7 @@ class KeyLease implements IdempotencyLease {
   }: { readonly uuid?: string | undefined; readonly lastsMs?: number } = {}): Promise<string> {
     const name = async () => {
       this.#lastsUntil = this.#deps.now() + lastsMs;
-      // Written even if the uuid is unchanged, because a front that was paused may have lost the lease without noticing.
+      // The entry is written even if the uuid is unchanged, because a front that was paused may have lost the lease without noticing.
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };

@@ -26,10 +26,10 @@ function pageOptions(request: CaptureRequest): Omit<RenderOptions, 'pdf'> {
     request[name] !== undefined && !(name === 'media' && request.media === defaultMedia(request.format));
   return {
     ...(Object.fromEntries(pageOptionNames.filter(isSet).map((name) => [name, request[name]])) as CaptureRequest),
-    // In one notation, so that equal times share a cache entry.
+    // The time has one notation, so that equal times share a cache entry.
     ...(request.freeze === undefined ? {} : { freeze: { ...request.freeze, time: isoTime(request.freeze.time) } }),
     ...(request.steps === undefined ? {} : { steps: withoutValues(request.steps) }),
-    // Sorted, because the order of the parts does not matter.
+    // The parts are sorted, because their order does not matter.
     ...(request.extract === undefined ? {} : { extract: request.extract.toSorted() }),
   };
 }

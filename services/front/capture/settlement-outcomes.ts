@@ -11,7 +11,7 @@ export const settlementOutcomes = [
   'canary',
   /** The capture no longer exists. */
   'unknown',
-  /** Not a valid result. */
+  /** The message is not a valid result. */
   'malformed',
   /** The ticket is not valid for this region. */
   'forged',

@@ -180,7 +180,7 @@ export class ResultSettler {
   /** Settles a result with a valid ticket. */
   async #settleGenuine(ticket: Ticket, result: JobResult, context: SettleContext): Promise<Settlement> {
     const { outcome } = result;
-    // After a day, a draft is not written any more, because its record may have expired already.
+    // After a day, a draft is no longer written, because its record may have expired.
     const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
     const draft = isLate || ticket.draft === undefined ? undefined : draftOf(ticket.draft, context);
     const found =

@@ -152,7 +152,7 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
       route,
       status,
       ms: Math.round(totalMs),
-      // Without the time spent waiting for a renderer.
+      // This time does not include the wait for a renderer.
       ownMs: Math.round(ownMs * 10) / 10,
       streamMs: facts.streamingSince === undefined ? undefined : Math.round(closedAt - streamingSince),
       uuid: facts.record?.uuid,

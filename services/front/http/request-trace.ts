@@ -52,7 +52,7 @@ export class RequestTrace {
     if (span === undefined) return {};
     const fields = spanFields(span);
     span.setAttribute('http.response.status_code', status);
-    // By convention, an error of the client is no failure of the server.
+    // By convention, an error of the client is not a failure of the server.
     if (status >= 500) failSpan(span, code ?? String(status));
     else if (code !== undefined) span.setAttribute('error.type', code);
     span.end();

@@ -124,7 +124,7 @@ function describeKind(value: unknown): string {
 /** Maximum length, in UTF-16 units, of strings whose characters are counted: twice that of the longest field. */
 const maxCountedUnits = 4_194_304;
 
-/** What Puppeteer and Playwright name differently, and what the search below would not find. */
+/** Options with another name in Puppeteer and Playwright that the search below would not find. */
 const peerNames: ReadonlyMap<string, string> = new Map([['pdf.format', 'pdf.paper']]);
 
 /**

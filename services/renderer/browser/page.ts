@@ -45,7 +45,7 @@ export interface WarmPage {
   readonly frameId: string;
   /** Sets the answer for sites that request credentials, where the browser would prompt; by default the login is cancelled. */
   readonly answerLogins: (answer: LoginAnswer) => void;
-  /** Whether the page's process has crashed, so that the page cannot navigate any more. */
+  /** Whether the page's process has crashed, so that the page can no longer navigate. */
   crashed(): boolean;
 }
 

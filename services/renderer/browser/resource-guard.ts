@@ -70,7 +70,7 @@ const checksPerSlowCheck = 4;
 const maxShares = 1.5;
 const checksBeforeYield = 2;
 
-/** What a capture has used since its first check. */
+/** Resources that a capture has used since its first check. */
 interface Usage {
   readonly cpuBefore: number;
   readonly messagesBefore: number;

@@ -212,7 +212,7 @@ export class SessionAgent extends http.Agent {
     // On failure Node calls the callback with only the error, which its type does not allow.
     const done = callback as ((error: Error | null, stream?: Duplex) => void) | undefined;
     const target = targetOfAuthority(`${host}:${port}`);
-    if (target === undefined) throw new TypeError('the agent was handed a request without a target');
+    if (target === undefined) throw new TypeError('the agent received a request without a target');
     void this.#dial(target, done);
   }
 

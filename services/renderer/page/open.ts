@@ -178,7 +178,7 @@ const undrawnSize = { width: 16, height: 16 };
 
 type Viewport = RenderOptions['viewport'];
 
-/** In CSS pixels. */
+/** Sizes of a window, in CSS pixels. */
 interface Window {
   readonly screen: Size;
   /** Undefined: the outer size is not emulated. */

@@ -215,7 +215,7 @@ async function renderIn(
   const settleMs = elapsed();
 
   if (options.extract !== undefined) trace.begin('extract');
-  // Before the picture, because extraction blocks the page and would use up the picture's time.
+  // Extraction precedes the picture, because it blocks the page and would use up the time for the picture.
   const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
   const unread = extracted === null ? (['extract'] as const) : [];
   trace.begin('picture');

@@ -329,7 +329,7 @@ export async function isBlank(
   const { data, info } = await top.raw().toBuffer({ resolveWithObject: true });
   if (!isUniform(data, info.channels, maxDrift)) return false;
   if (rows === height) return true;
-  // Much slower: it decodes the whole picture and computes more statistics than needed.
+  // The following check is much slower: it decodes the whole picture and computes more statistics than needed.
   const { channels } = await sharp(bytes, trusted).stats();
   return channels.every(({ min, max }) => max - min <= maxDrift);
 }

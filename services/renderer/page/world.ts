@@ -107,8 +107,8 @@ export class PageWorld {
   }
 
   /**
-   * Call when the scripts of the page are stopped for good: asynchronous functions no longer return. If a later call times out, the
-   * capture fails, so all of them wait at least {@link lastCallTimeoutMs}.
+   * Call this function when the scripts of the page are stopped permanently: asynchronous functions no longer return. If a later call times
+   * out, the capture fails, so all later calls wait at least {@link lastCallTimeoutMs}.
    */
   noteStop(): void {
     this.#isStopped = true;

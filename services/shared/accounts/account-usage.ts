@@ -14,7 +14,7 @@ import { readMany } from '../nats/read-many.ts';
  */
 type Precision = 'rough' | 'exact';
 
-/** What an account has used and stores: the sum of the shards of the usage ledger. */
+/** Reads the usage and the stored bytes of an account, which are the sums of the shards of the usage ledger. */
 export class AccountUsage {
   readonly #session: NatsSession;
   readonly #db: Entries;
@@ -30,7 +30,7 @@ export class AccountUsage {
    */
   async read(account: string, now: number, precision: Precision): Promise<Usage> {
     const [month = '', ...earlier] = monthsOfFiles(now);
-    // What was queued in the last hours of a month is charged to it, but waits in this one.
+    // Captures that were queued in the last hours of the previous month are charged to that month, but wait in this one.
     const queuedSince = now - periodOf(now).start > 2 * backgroundWaitMs ? [] : earlier.slice(0, 1);
     const exact = precision === 'exact' ? [month, ...queuedSince] : [];
     const rough = [month, ...earlier, persistedPeriod].filter((period) => !exact.includes(period));
@@ -71,8 +71,8 @@ export class AccountUsage {
   }
 
   /**
-   * Which of these reservations, by their names, need not be counted any more: the ledger has their captures, which have
-   * ended, or wait with their tokens reserved there.
+   * Returns the names of those reservations that no longer count, because the ledger contains their captures: the captures
+   * have ended, or they wait with tokens that are reserved in the ledger.
    */
   async inLedger(account: string, reservations: readonly string[]): Promise<readonly string[]> {
     const captures = reservations.map((name) => {

@@ -137,7 +137,7 @@ export const webhookViewSchema = Type.Object({
   nextAttemptAt: date('Time of the next delivery attempt.'),
 });
 
-/** Which secrets a capture has; there when it has any. */
+/** The secrets of a capture without their values. Present if the capture has any. */
 const secretsSchema = Type.Object(
   {
     ...secretFields(),
@@ -234,7 +234,7 @@ export const captureResultSchema = Type.Object({
 
 export type CaptureResult = Static<typeof captureResultSchema>;
 
-/** What is known of a capture from its acceptance on. */
+/** Fields of a capture that are known from its acceptance. */
 const askedSchema = Type.Object({
   url: Type.String({ description: 'Requested URL, or about:blank for supplied HTML.' }),
   format: oneOf(formats),

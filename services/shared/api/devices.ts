@@ -14,7 +14,7 @@ export interface Device {
 /** Maximum of the schema of requests. */
 const maxScale = 3;
 
-/** By name, in the order of Playwright's list. */
+/** Devices by name, in the order of Playwright's list. */
 export const devices: ReadonlyMap<string, Device> = new Map(
   deviceRows.map(([name, width, height, screenWidth, screenHeight, scale, isMobile, userAgent]) => [
     name,

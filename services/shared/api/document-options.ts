@@ -114,7 +114,7 @@ export type PdfEncryption = Readonly<Static<typeof encryptionSchema>>;
 /** A validated attachment. */
 export interface PdfAttachment {
   readonly name: string;
-  /** In base64. */
+  /** Content in base64. */
   readonly content: string;
   readonly mimeType: string;
   readonly description?: string;

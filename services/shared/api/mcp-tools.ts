@@ -68,7 +68,7 @@ export interface McpTool {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: TObject;
-  /** Of the structured content of its results. */
+  /** Schema of the structured content of the tool's results. */
   readonly outputSchema: TObject;
   readonly annotations: {
     readonly readOnlyHint: boolean;

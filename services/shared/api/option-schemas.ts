@@ -27,7 +27,7 @@ export const optionalText = (maxLength: number, description: string, more: TStri
 export const milliseconds = (minimum: number, maximum: number, initial: number, description: string) =>
   Type.Integer({ minimum, maximum, default: initial, description });
 
-/** What each selector of a request can match. */
+/** Description of the elements that each selector of a request can match. */
 export const selectorReach =
   'CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page.';
 

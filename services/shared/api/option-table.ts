@@ -92,7 +92,7 @@ interface PageFacts<Value> extends Facts {
   readonly addsMs: number | ((value: Value, times: Times) => number);
 }
 
-/** What responses and records show in place of a secret value: names in it, or only that it is set. */
+/** The part of a secret value that responses and records show: names in it, or only the fact that it is set. */
 type ShownSecret<Value> = 'presence' | ((value: Value) => readonly string[]);
 
 /** Facts of an option with a secret value. A signed link cannot have it, and a page with it is never reused. */

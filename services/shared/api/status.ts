@@ -10,7 +10,7 @@ export type StatusValue = (typeof statusValues)[number];
 /** Orders statuses: a greater value is worse. */
 export const severity = (status: StatusValue): number => statusValues.indexOf(status);
 
-/** Of the schemas of this interface. */
+/** Returns the schema of a status. */
 export const status = () => oneOf(statusValues);
 
 export const componentStatusSchema = Type.Object({
@@ -38,16 +38,16 @@ export function worstStatus(statuses: readonly StatusValue[]): StatusValue {
   return statuses.toSorted((a, b) => severity(b) - severity(a))[0] ?? 'operational';
 }
 
-/** Of the bucket `live`. */
+/** Key of the status in the bucket `live`. */
 export const statusKey = 'status';
 
 /** The status that every front serves. The fleet leader of the controllers writes it under {@link statusKey} in `KV_live`. */
 export interface StatusReport {
-  /** Queue, storage, engine and engine.<region>; the front adds `api`, which it knows best itself. */
+  /** Queue, storage, engine and engine.<region>; the front adds its own component `api`. */
   readonly components: readonly ComponentStatus[];
   /** Regions that have never worked, as components would show them; they are outside of the status. */
   readonly pending: readonly ComponentStatus[];
-  /** Captures that wait, by region: what `auto` goes by when no slot is free. */
+  /** Waiting captures by region. If no slot is free, `auto` chooses a region by them. */
   readonly queued: Readonly<Record<string, number>>;
   /** The same by priority, for autoscalers in the clusters of satellites; background captures that run are `backgroundHeld`. */
   readonly waiting: Readonly<Record<string, Readonly<Record<'interactive' | 'background' | 'backgroundHeld', number>>>>;
@@ -64,12 +64,12 @@ export interface StatusReport {
 export interface ReportedCluster {
   readonly name: string;
   readonly namespace: string;
-  /** Of its controller. */
+  /** Version of the cluster's controller. */
   readonly version: string;
   readonly regions: readonly Region[];
-  /** Null while it is heard. */
+  /** Null while the cluster reports. */
   readonly silentForMs: number | null;
-  /** What keeps it from working with this fleet, in words for operators. */
+  /** Descriptions for operators of the problems that prevent the cluster from working in this fleet. */
   readonly problems: readonly string[];
 }
 

@@ -40,7 +40,7 @@ export function appendDocument(
   const copier = PDFObjectCopier.for(source.context, target.context);
   const tree = target.catalog.Pages();
   for (const { ref } of pages) {
-    // By the reference, so that destinations lead to the same copy.
+    // Copies the page by its reference, so that destinations lead to the same copy.
     const copy = copier.copy(ref);
     setEntry(target.context.lookup(copy, PDFDict), 'Parent', target.catalog.get(PDFName.of('Pages')));
     tree.pushLeafNode(copy);

@@ -1,7 +1,7 @@
 import type { PageLabels } from '../api/merge-request.ts';
 import type { DocumentChanges } from './document-changes.ts';
 
-/** What the process that merges documents does, apart from the files. */
+/** Input of the process that merges documents, apart from the files. */
 export interface MergeOrder extends Pick<DocumentChanges, 'metadata' | 'encryption'> {
   /** Titles of the bookmarks, and sizes of the files in bytes, in the order of the files. */
   readonly documents: readonly { readonly title: string; readonly size: number }[];

@@ -76,7 +76,7 @@ export function parseHost(text: string): Host | undefined {
   if (!bracketed.startsWith('[') && bracketed.includes(':')) return undefined;
   if (bracketed.startsWith('[') && !bracketed.endsWith(']')) return undefined;
 
-  // Not URL.canParse, which accepts hosts of tens of thousands of characters that the constructor rejects (Node.js 24).
+  // URL.canParse is not used, because it accepts hosts of tens of thousands of characters that the constructor rejects (Node.js 24).
   const hostname = URL.parse(`http://${bracketed}/`)?.hostname;
   if (hostname === undefined) return undefined;
   if (hostname.startsWith('[')) return { kind: 'address', address: hostname.slice(1, -1) };

@@ -10,11 +10,11 @@ import { isWithoutProxy } from './upstream-config.ts';
 export interface Route {
   /** Checked addresses; empty if the upstream proxy resolves the name. */
   readonly addresses: readonly ResolvedAddress[];
-  /** What is sent to the upstream proxy: addresses, or one name. Undefined for a direct connection. */
+  /** Hosts that are sent to the upstream proxy: addresses, or one name. Undefined for a direct connection. */
   readonly hosts?: readonly string[];
 }
 
-/** The way out of this service: what may be reached, and through which proxy, if any. */
+/** The egress of this service: the policy for its targets, and the upstream proxy, if any. */
 export interface Egress {
   readonly policy: Pick<EgressPolicy, 'resolve' | 'checkHost'>;
   readonly upstream?: Upstream | undefined;

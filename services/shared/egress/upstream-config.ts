@@ -17,8 +17,8 @@ export interface UpstreamProxy {
   readonly port: number;
   readonly credentials?: { readonly user: string; readonly password: string };
   /**
-   * What resolves the names of targets. `renderer`: this process, which checks the addresses and sends one of them to the proxy. `proxy`: the
-   * proxy, to which names are sent unchecked.
+   * The process that resolves the names of targets. `renderer`: this process, which checks the addresses and sends one of them to the proxy.
+   * `proxy`: the proxy, which gets unchecked names.
    */
   readonly resolve: 'renderer' | 'proxy';
   readonly noProxy: NoProxy;

@@ -41,7 +41,7 @@ const pollTimeoutMs = 2000;
 /** Requests that end at the same time. */
 interface Cohort {
   readonly id: number;
-  /** By the monotonic clock. */
+  /** End of the cohort on the monotonic clock. */
   readonly endsAt: number;
   /** Number of messages that may still arrive for them. */
   asked: number;
@@ -236,7 +236,7 @@ export class PullSubscription {
   #errorOf({ code, description }: PullStatus): Error {
     const { stream, durable } = this.#options;
     if (code === status.noResponders || /deleted/i.test(description)) {
-      return new ConsumerMissingError(`the durable ${durable} of ${stream} is not there, or has no leader`);
+      return new ConsumerMissingError(`the durable ${durable} of ${stream} does not exist or has no leader`);
     }
     return new JetStreamError(`a pull request to ${durable} of ${stream} was refused: ${code} ${description}`);
   }

@@ -11,7 +11,7 @@ export interface RetryLimits {
   readonly attemptTimeoutMs?: number;
   /** Whether the call may succeed later although the error is not transient; default: never. */
   readonly mayPass?: (error: unknown) => boolean;
-  /** By default the local clock. Use that of the session for a deadline of another process. */
+  /** The clock of the deadline. Default: the local clock. Use the server's clock for a deadline of another process. */
   readonly now?: () => number;
 }
 

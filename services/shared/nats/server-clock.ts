@@ -9,7 +9,7 @@ export interface LocalClocks {
 export interface ClockSample {
   /** Unix milliseconds of the server when it answered. */
   readonly serverTimeMs: number;
-  /** By the monotonic clock. */
+  /** Time on the monotonic clock, like `receivedAt`. */
   readonly sentAt: number;
   readonly receivedAt: number;
 }
@@ -66,7 +66,7 @@ export class ServerClock {
   }
 
   /**
-   * Learns from answers of the server: the one with the shortest round trip is the most precise. The clock changes only
+   * Updates the clock from answers of the server. The answer with the shortest round trip is the most precise. The clock changes only
    * when that answer proves it wrong, so that it does not oscillate.
    */
   measure(samples: readonly ClockSample[]): void {

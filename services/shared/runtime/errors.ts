@@ -143,9 +143,9 @@ type CodeWithoutCause = {
 }[ErrorCode];
 
 interface ServiceErrorOptions {
-  /** By default the cause of the code. */
+  /** Default: the cause that belongs to the code. */
   readonly causedBy?: FailureCause;
-  /** Stays in the log. */
+  /** The error that is logged, but not sent to clients. */
   readonly cause?: unknown;
 }
 

@@ -15,7 +15,7 @@ import { startTracing } from '../tracing/start.ts';
 import { serveExemplars } from '../tracing/traced-histogram.ts';
 import manifest from '../package.json' with { type: 'json' };
 
-/** What every service gets at its start. */
+/** The parts that every service gets at its start. */
 export interface ServiceParts {
   readonly log: Logger;
   readonly shutdown: Shutdown;

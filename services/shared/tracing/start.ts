@@ -6,7 +6,7 @@ export interface TracedProcess {
   readonly service: string;
   readonly version: string;
   readonly pod: string;
-  /** Of a renderer. */
+  /** Region of a renderer; undefined for other services. */
   readonly region?: string | undefined;
 }
 

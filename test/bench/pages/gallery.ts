@@ -25,7 +25,7 @@ const kinds: readonly { readonly name: Shown['kind']; readonly options: Partial<
 ];
 
 /**
- * Captures third-party pages, compares them with what a person sees who scrolls slowly, and writes both to a folder as a gallery.
+ * Captures third-party pages, compares the captures with what a person sees while scrolling slowly, and writes a gallery of both to a folder.
  *
  * @param only pages whose package or path contains this
  */

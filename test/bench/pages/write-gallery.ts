@@ -11,7 +11,7 @@ export interface Shown {
   readonly height?: number;
   readonly ms?: number;
   readonly report?: Rendering['report'];
-  /** The picture that a person sees who scrolls slowly. */
+  /** The picture that a person sees while scrolling slowly. */
   readonly reference?: string;
   readonly seenHeight?: number;
   /** The share of pixels that differ, from 0 to 1. */

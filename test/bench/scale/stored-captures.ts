@@ -19,11 +19,11 @@ const goalBytes = 450;
 /** Server memory per stored capture, in bytes. */
 export interface StoredCaptureMemory {
   readonly captures: number;
-  /** Of the record alone, which is mainly its subject. */
+  /** Bytes of the record alone. They are mainly its subject. */
   readonly record: number;
-  /** Of the record and its expiry entry. */
+  /** Bytes of the record and its expiry entry. */
   readonly total: number;
-  /** Of the record and a message schedule, for comparison. */
+  /** Bytes of the record and a message schedule, for comparison. */
   readonly totalWithSchedule: number;
   readonly goal: number;
 }

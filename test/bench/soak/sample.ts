@@ -11,10 +11,10 @@ export interface Sample {
   /** Bytes of the renderer process, and below of all its browsers, with shared memory counted once. */
   readonly nodeBytes: number;
   readonly browserBytes: number;
-  /** Of the browsers. */
+  /** Number of processes of the browsers. */
   readonly processes: number;
   readonly zombies: number;
-  /** Of the renderer process. */
+  /** Number of file descriptors of the renderer process. */
   readonly descriptors: number;
   /** Listening ports; all but one belong to proxy sessions. */
   readonly listeners: number;

@@ -8,10 +8,10 @@ export interface Verdict {
   readonly ok: boolean;
 }
 
-/** From this capture on, all code has run once and the heap has its normal size. */
+/** Number of the capture after which all code has run once and the heap has its normal size. */
 const warmAt = 500;
 
-/** Checks the samples of a run for leaks. A short run is checked from its half. */
+/** Checks the samples of a run for leaks. For a short run, only the second half is checked. */
 export function verdictsOf(samples: readonly Sample[]): Verdict[] {
   const last = samples.at(-1);
   if (last === undefined) return [];

@@ -10,9 +10,9 @@ export interface OwnProcess {
 
 /** Processor time of processes since their start, in milliseconds. */
 export interface ProcessorTime {
-  /** Of the contender's processes, by kind. */
+  /** Time of the contender's processes, by kind. */
   readonly own: Readonly<Record<string, number>>;
-  /** Of all their descendants, which are processes of Chromium. */
+  /** Time of all their descendants, which are processes of Chromium. */
   readonly browsers: number;
 }
 

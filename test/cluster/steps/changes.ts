@@ -33,7 +33,7 @@ const minutes = 60_000;
 /** The folder of the chart of the last release, from which users upgrade. */
 const previousChart = process.env['WEBCAPTURE_PREVIOUS_CHART'];
 
-/** Makes a change that must not be an outage: no capture fails meanwhile, and /status shows no outage. */
+/** Makes a change and checks that it causes no outage: no capture fails meanwhile, and /status shows no outage. */
 async function underLoad(session: Session, what: () => Promise<unknown>): Promise<string> {
   await noOutage(session);
   const statuses = watch<StatusFact>(session, ['status', '600']);

@@ -6,7 +6,7 @@ import { check, fullname, readyPods, type Session, type Step } from '../session.
 
 const folder = new URL('../../../docs/runbooks/', import.meta.url);
 
-/** What may go wrong in a cluster that has no problem, or lacks what a cluster of operators has. */
+/** Error messages that are expected in a healthy cluster, or in one without the components of an operator's cluster. */
 const expected = [
   // No container has restarted.
   /previous terminated container .* not found/,

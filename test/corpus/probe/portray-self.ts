@@ -10,7 +10,7 @@ export interface SelfPortrait {
   readonly timeZone: string;
   readonly locale: string;
   readonly brands: readonly { readonly brand: string; readonly version: string }[];
-  /** From `getHighEntropyValues`; undefined if it does not exist. */
+  /** The result of `getHighEntropyValues`; undefined if this function does not exist. */
   readonly hints: Readonly<Record<string, unknown>> | undefined;
   readonly webgl: readonly unknown[];
 }

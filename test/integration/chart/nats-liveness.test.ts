@@ -36,8 +36,8 @@ async function pathOfProbe(): Promise<string> {
 }
 
 /**
- * Runs the liveness probe of the chart. Its processes must end within its timeout without being killed: containerd reports a probe only
- * when no process has its output open any more.
+ * Runs the liveness probe of the chart. Its processes must end within its timeout without being killed, because containerd reports a
+ * probe only after all processes have closed its output.
  */
 async function isLive({ monitorPort, dataDir }: ChartNats): Promise<boolean> {
   const container = podOf(find(objects, 'StatefulSet', 'wc-webcapture-nats'))?.containers[0] as unknown as {

@@ -34,7 +34,7 @@ const commands = (
   )
 ).flat();
 
-/** What each command prints, as its runbook says. Keys leave out `nats --inbox-prefix _INBOX.operator`. */
+/** Expected output of each command according to its runbook. The keys omit `nats --inbox-prefix _INBOX.operator`. */
 const prints: Readonly<Record<string, RegExp>> = {
   'account info': /Storage: [\d.]+ \w+[^]*Account Limits:/,
   'stream report': /Messages │ Bytes[^]*KV_live/,

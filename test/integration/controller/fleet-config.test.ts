@@ -51,7 +51,7 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     const second = await start('second', { ...limited(4), WEBCAPTURE_REGIONS: 'us-east:0,us-west:0' });
     const warnings = () => second.lines.filter(({ message }) => message.includes('differs from that of the fleet'));
     await until('it to warn', () => warnings().length > 0);
-    // Long enough for an election, and for changes of the streams.
+    // An election and changes of the streams would take less time.
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(await leads(second)).toBe(false);
     expect(await (await fetch(`${second.opsUrl}/readyz`)).text()).toContain(

@@ -84,7 +84,7 @@ test('a server that lost its disk is set up again, and no renderer is reported a
   await until('a new word on the status', async () => (await reportOf(session))?.overall === 'operational');
   measured('NATS restarted with an empty disk, status operational', took());
   await until('one to lead', async () => (await leaders()) === 1);
-  // Long enough for missed heartbeats to count as silence: 5 s and two readings.
+  // After this time, missed heartbeats count as silence: 5 s and two readings.
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, 7500 - took())));
   const said = controllers.flatMap((controller, index) => controller.changes('engine.us-east').slice(before[index]));
   // Another controller may have become the leader.

@@ -45,7 +45,7 @@ describe('among the controllers of an installation', { timeout: 90_000 }, () => 
     newest = await start('newest', { WEBCAPTURE_REGIONS: 'us-west:0' });
     await until('it to be ready', () => isReady(newest));
     await until('the queues that are retired to go', async () => (await durablesOf('us-east')).length === 0);
-    // Long enough for each old controller to detect the missing queues.
+    // Within this time, each old controller detects the missing queues.
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(await durablesOf('us-east')).toEqual([]);
     expect((await found())?.values.regions).toBe('us-west:0');

@@ -141,7 +141,7 @@ describe('another leader', () => {
     await both(2);
     await both(2, { queue: 'degraded_performance' });
     await former.write();
-    // The former leader does not write this change any more.
+    // The former leader no longer writes this change.
     await both(2, { storage: 'major_outage' });
     await successor.write();
     expect((await summary('queue')).incidents).toEqual([[2, 4, 'queue is degraded_performance']]);

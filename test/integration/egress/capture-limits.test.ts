@@ -170,7 +170,7 @@ describe('an incomplete document', () => {
   });
 
   test('times out if it arrives in small pieces', async () => {
-    // Long enough for the document to begin.
+    // The document begins within this time.
     const { code, message, ms } = await captureBeside('/dribble', 4000);
     expect({ code, message }).toEqual({
       code: 'CAPTURE_TIMEOUT',

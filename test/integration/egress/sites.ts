@@ -61,7 +61,7 @@ export async function startDeaf(address: string, atPort = 0): Promise<{ port: nu
     `const { parentPort, workerData } = require('node:worker_threads');
      const server = require('node:net').createServer().listen(workerData.port, workerData.address, 1, () => {
        parentPort.postMessage(server.address().port);
-       // Before it looks for connections again: it accepts no connection.
+       // Blocks the thread before it looks for connections again, so it accepts none.
        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
      });`,
     { eval: true, workerData: { address, port: atPort } },

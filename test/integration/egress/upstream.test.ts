@@ -117,7 +117,7 @@ describe.each(protocols)(
         expect(upstream.targets).toEqual([`${host}:80`, `${host}:443`]);
         expect(session.stats()).toMatchObject({ connections: 2, failedRequests: 0 });
         expect(failures).toEqual([]);
-        // Not the source address of pages, which servers of this machine refuse.
+        // The source address is not that of pages, which servers of this machine refuse.
         expect(upstream.sources).toEqual(new Set(['127.0.0.1']));
       }
     });

@@ -31,7 +31,7 @@ describe.each(routes)('%s %s', (method, url) => {
   const ask = async (adminToken: string | undefined, authorization?: string) => {
     const app = await buildAppAlone(adminToken === undefined ? {} : { adminToken });
     const headers = authorization === undefined ? {} : { authorization };
-    // The body is invalid too: a client without the token must not learn so.
+    // The body is also invalid, but a client without the token must not get this information.
     const payload = method === 'GET' || method === 'DELETE' ? undefined : { nonsense: 1 };
     const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
     return [answer.statusCode, answer.json().error.code];

@@ -16,7 +16,7 @@ const url = 'https://example.com/';
 
 interface Case {
   readonly body: unknown;
-  /** What the message must contain. */
+  /** Required content of the message. */
   readonly says: RegExp;
   readonly code?: string;
 }

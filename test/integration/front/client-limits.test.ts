@@ -77,7 +77,7 @@ describe('the limit of failed authentications of an address', () => {
     expect(code).toBe('RATE_LIMIT_EXCEEDED');
     expect(retryAfter).toBeGreaterThan(900);
     expect(performance.now() - since).toBeGreaterThan(90);
-    // The body is not parsed any more.
+    // The body is no longer parsed.
     expect(await codes(1, '{"url":1}')).toEqual(['RATE_LIMIT_EXCEEDED']);
     expect(await codes(1, '', { path: '/usage' })).toEqual(['RATE_LIMIT_EXCEEDED']);
     expect(await shedBy('authentication')).toBe(3);

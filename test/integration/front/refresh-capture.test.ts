@@ -25,7 +25,7 @@ afterEach(() => {
   completeJobs(front.renderer);
 });
 
-/** What a BackgroundQueue needs apart from the records. */
+/** Dependencies of a BackgroundQueue apart from the records. */
 const fakes = {
   now: Date.now,
   jobs: { publish: async () => ({ sequence: 1 }) },

@@ -331,7 +331,7 @@ describe('on other hosts', () => {
     if (old === undefined) throw new Error('there is no page');
     const status = (await app.inject('/status')).json<OverallStatus>();
     const at = status.components?.[0]?.lastCheckedAt.slice(0, 10) ?? '';
-    // From a year ago.
+    // A copy of the page from a year ago.
     copies['/status.html'] = { ...old, body: old.body.replaceAll(at, `2025${at.slice(4)}`) };
     const files = await host(async (path) => copies[path.split('?')[0] ?? ''] ?? null);
 

@@ -121,7 +121,7 @@ describe('a partition', () => {
     late.on('data', (piece: Buffer) => (lateReceived += piece.toString()));
     await once(late, 'connect');
     late.write('late');
-    // Long enough to detect a leak, as no event ends the wait.
+    // A leak would be visible within this time. There is no event to wait for.
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect([received(), lateReceived, accepted.length]).toEqual(['', '', 1]);
     expect(socket.closed).toBe(false);

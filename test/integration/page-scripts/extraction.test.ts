@@ -66,7 +66,7 @@ describe('text', () => {
     ['<div style="white-space:pre-line">a\nb</div>', 'a\nb'],
     ['<div style="white-space:nowrap">a\nb</div>', 'a b'],
     ['<pre>a</pre><pre></pre>', 'a'],
-    // What is not shown.
+    // Content that is not shown.
     ['<div hidden>a</div>b', 'b'],
     ['<div style="visibility:hidden">a<b style="visibility:visible">b</b></div>c', 'b\nc'],
     ['<div style="visibility:collapse">a</div>b', 'b'],

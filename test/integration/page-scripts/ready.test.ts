@@ -172,7 +172,7 @@ describe('untilNothingIsDue', () => {
       ["document.head.append(document.createElement('style'))", true],
       ["document.body.append(document.createElement('script'))", false],
       ["below.append(document.createElement('b'))", false, true],
-      // Of the nodes added to one parent, 20 count, and of the changed nodes in one poll 200.
+      // At most 20 nodes that were added to the same parent count, and at most 200 changed nodes per poll.
       [`seen.append(...${hide(19)}, document.createElement('b'))`, true],
       [`seen.append(...${hide(20)}, document.createElement('b'))`, false],
       [`many(199); seen.title = 'new'`, true],

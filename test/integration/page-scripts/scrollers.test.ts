@@ -41,7 +41,7 @@ describe('findScroller', () => {
       [pane('a', 640, 119, 500) + pane('b', 640, 119, 500, 'top:200px;overflow-y:auto'), null],
       [pane('a', 63, 480, 900) + pane('b', 500, 300, 500, 'left:100px;overflow-y:auto'), 200],
       [pane('a', 64, 480, 900) + pane('b', 500, 300, 500, 'left:100px;overflow-y:auto'), 420],
-      // What is out of view does not count.
+      // Content out of view does not count.
       [pane('a', 640, 480, 900, 'top:288px;overflow-y:auto'), 420],
       [pane('a', 640, 480, 900, 'top:289px;overflow-y:auto'), null],
       [pane('a', 640, 480, 900, 'top:-289px;overflow-y:auto'), null],

@@ -298,7 +298,7 @@ describe('hiding', () => {
       'visibility: hidden !important; transition: none !important;',
       'display: none !important; transition: none !important;',
     ]);
-    // What is hidden keeps its style.
+    // Hidden elements keep their style.
     await page.show('<b id="a" style="visibility:hidden">text</b><u id="c" style="display:none">text</u>');
     await enforce(['b'], ['u']);
     expect(

@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What happens to a job in a renderer. */
+/** Events during a job in a renderer. */
 interface Fate {
   readonly changes?: Partial<CaptureRecord>;
   readonly render?: RenderEngine['render'];

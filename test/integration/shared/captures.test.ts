@@ -102,7 +102,7 @@ test('captures of one account that end at once share their ledger writes', async
   await nats.session.nc.flush();
   watching.unsubscribe();
   expect(await usageOf('crowd')).toMatchObject({ tokens: 300, captures: 300 });
-  // At most one concurrent write for each of the 16 shards; without this order there are thousands.
+  // Each of the 16 shards has at most one concurrent write. Without the order of writes, there would be thousands.
   expect(writes).toBeLessThanOrEqual(32);
 });
 

@@ -71,7 +71,7 @@ describe('between the check and the write of the new head, a file that', () => {
     expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 
-  test('is replaced is replaced again, and the first replacement leaves no messages', async () => {
+  test('gets other content is replaced once more, and the first replacement leaves no messages', async () => {
     const { old, next } = await pair();
     const winner = another(old);
     let sent = 0;

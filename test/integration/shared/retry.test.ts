@@ -62,7 +62,7 @@ test('after the deadline no attempt begins', async () => {
   const passed = { deadline: Date.now() - 1 };
   expect((await failing(retryTransient(call, passed))).error).toBeInstanceOf(DeadlineError);
   expect((await failing(compareAndSet(call, passed))).error).toBeInstanceOf(DeadlineError);
-  // By this clock, the deadline has not passed yet.
+  // On this clock, the deadline has not passed yet.
   await retryTransient(call, { ...passed, now: () => Date.now() - 60_000 });
   expect(calls).toBe(1);
 });

@@ -60,12 +60,12 @@ test(
     expect(passwords).toMatchObject({ 'front-password': password });
     expect(Object.keys(passwords)).toHaveLength(10);
     expect((await statefulSet()).metadata.uid).toBe(before.metadata.uid);
-    // What the hook had is gone with it.
+    // The objects of the hook were removed with it.
     const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`;
     const { items } = await api.do<{ items: KubeObject[] }>('GET', roles);
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['wc-webcapture-controller']);
 
-    // Somebody goes back: by a rollback, or by an upgrade to the chart before after an installation of this one.
+    // An operator returns to the previous chart: by a rollback, or by an upgrade to it after an installation of this chart.
     await run(['rollback', 'wc', '1', '--no-hooks']);
     expect(await dataOf('wc-webcapture-auth')).toMatchObject({ 'admin-token': password });
     expect(await dataOf('wc-webcapture-nats-auth')).toMatchObject({ 'front-password': password });

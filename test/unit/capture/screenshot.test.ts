@@ -110,7 +110,7 @@ describe('takeScreenshot', () => {
       const [, params] = all[0] ?? [];
       return params as unknown;
     };
-    // Of at most 40 million pixels, and a multiple of 100 px.
+    // The first part has at most 40 million pixels, and its height is a multiple of 100 px.
     expect(await firstOf({ width: 5000, scale: 1 }, 8001)).toMatchObject({ clip: { height: 8000 } });
     expect(await firstOf({ width: 6000, scale: 1 }, 8001)).toMatchObject({ clip: { height: 6600 } });
     expect(await firstOf({ width: 1000, scale: 3 }, 6000)).toMatchObject({ clip: { height: 2600 } });

@@ -90,7 +90,7 @@ describe('navigate', () => {
       ['untilReady', 'load'],
     ]);
     expect(page.limits.get('untilReady')).toEqual({ timeoutMs: 30_000, what: 'waiting for load' });
-    // Before such a navigation, the page is not asked.
+    // Without such a navigation, the page is not asked.
     const asked = pageOf();
     await open(asked);
     expect(asked.names).not.toContain('untilReady');

@@ -133,7 +133,7 @@ function exchange(connection: Duplex, url: URL, { headers, body }: SignedEvent):
     headers: { host: url.host, ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
   });
   outgoing.once('response', resolve);
-  // Late errors, of a connection that is being destroyed, need a listener too.
+  // A connection that is being destroyed may emit late errors, which also need a listener.
   outgoing.on('error', (cause) => reject(new DeliveryError(describe(cause), { cause })));
   outgoing.once('close', () => reject(new DeliveryError('the connection was closed without an answer')));
   outgoing.end(body);

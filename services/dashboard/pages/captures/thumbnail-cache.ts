@@ -28,7 +28,7 @@ interface Entry {
  */
 export class ThumbnailCache {
   readonly #options: Required<ThumbnailCacheOptions>;
-  /** By key, least recently used first. */
+  /** Entries by key, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   /** Keys that wait to be loaded. */
   #waiting: string[] = [];

@@ -10,7 +10,7 @@ import { toast } from '../../widgets/toast.tsx';
 import type { CaptureDocument } from './document.ts';
 import type { Body } from './schema.ts';
 
-// In memory only. The user does not have to paste the secret again after visiting another page.
+// These values are kept only in memory. The user does not have to paste the secret again after visiting another page.
 const keyId = signal('');
 const secret = signal('');
 

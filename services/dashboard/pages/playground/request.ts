@@ -49,7 +49,7 @@ export function replaceRequest({ url: newUrl, html: newHtml, responseType: _type
   refusals.value = new Map();
 }
 
-/** In this tab, so that a reload keeps the form. */
+/** Name under which the tab stores the draft, so that a reload of the page keeps the form. */
 const draftName = 'webcapture.playground';
 
 restoreDraft();

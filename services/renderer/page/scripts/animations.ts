@@ -100,7 +100,7 @@ export function rewindAnimations(): void {
 
 /** Pauses all animations, those of SVG at a time at which most have ended. */
 export function pauseAnimations(): void {
-  /** Nearly all SVG animations with an end have ended by then. */
+  /** Time within which nearly all SVG animations that are not endless have ended. */
   const svgSeconds = 60;
   for (const animation of document.getAnimations?.() ?? []) {
     const { currentTime } = animation;
@@ -211,7 +211,7 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
   /** An animation has ended after this many polls and frames without a change. On a busy machine, polls and frames are late as well. */
   const restPolls = 5;
   const restFrames = 3;
-  /** A page that is not drawn at all counts as settled after this. */
+  /** A page that draws no frames counts as settled after this time. */
   const maxRestMs = 1000;
   /** Scripts react within this time to an element that has come into view. */
   const firstStepMs = 50;

@@ -27,7 +27,7 @@ declare const throughFrame: typeof ThroughFrame;
 /** Why the pointer cannot use an element. */
 export type PointObstacle = 'covered' | 'moving' | 'disabled';
 
-/** What the pointer requires of an element: nothing, that it does not move, or also that it is not disabled. */
+/** Required state of an element for the pointer: any, not moving, or not moving and not disabled. */
 export type Readiness = 'any' | 'still' | 'enabled';
 
 /** Returns why an element is not ready for the pointer; null if it is. */

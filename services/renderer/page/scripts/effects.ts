@@ -8,7 +8,7 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** Helpers from other files that the call uses. */
+/** Functions of other files that the call uses. */
 declare const holderOf: typeof HolderOf;
 declare const visibleShare: typeof VisibleShare;
 declare const holdInWindows: typeof HoldInWindows;

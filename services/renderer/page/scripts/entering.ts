@@ -7,7 +7,7 @@ import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
-/** Helpers that the calls use. */
+/** Functions of other files that the calls use. */
 declare const isVisible: typeof IsVisible;
 declare const scrollToBox: typeof ScrollToBox;
 declare const selectAll: typeof SelectAll;

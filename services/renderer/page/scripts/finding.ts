@@ -81,7 +81,7 @@ export async function untilFound({ parts, text, state }: Sought, timeoutMs: numb
   }
 }
 
-/** What the search for a selector covered if no visible element matched. */
+/** Extent of the search for a selector that no visible element matches. */
 export type Search =
   | {
       readonly kind: 'elements';

@@ -4,7 +4,7 @@ import type { PageWriter, readerOf as ReaderOf, TextWriter } from './walking.ts'
 /** The caller sends this function to the page as well. */
 declare const readerOf: typeof ReaderOf;
 
-/** What an enclosing element adds at the start of a line: a marker once, and then an indentation. */
+/** Text that an enclosing element adds at the start of a line: a marker once, and then an indentation. */
 interface Prefix {
   /** Null after it was written. */
   first: string | null;

@@ -75,7 +75,7 @@ export function watchChanges(): number {
   return now;
 }
 
-/** What was still changing in view when the wait ended, if anything. */
+/** Kind of the changes that were still in progress in view when the wait ended; undefined if there were none. */
 export type StillChanging = 'animations' | 'content' | undefined;
 
 /**

@@ -166,7 +166,7 @@ export function writeText(maxLength: number): TextWriter {
   const previousElement = readerOf<Element | null>(Element, 'previousElementSibling');
   const pieces: string[] = [];
   let length = 0;
-  /** What separates the previous text from the next one. */
+  /** Separators between the previous text and the next one. */
   let lines = 0;
   let breaks = 0;
   let isTab = false;

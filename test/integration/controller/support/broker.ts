@@ -23,7 +23,7 @@ export class TestBroker {
 
   static async start(): Promise<TestBroker> {
     const dataDir = await newFolder();
-    // Not a port that the server picks: another process could get it while the server is down.
+    // The server must not pick the port itself, because another process could get such a port while the server is down.
     const port = await freePort();
     return new TestBroker(dataDir, await startServer(dataDir, port));
   }

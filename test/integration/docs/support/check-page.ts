@@ -35,7 +35,7 @@ const named = [
 ];
 
 interface Checked {
-  /** What is wrong with the commands, each with its line. */
+  /** Faults of the commands, with their lines. */
   readonly faults: readonly string[];
   readonly calls: readonly Call[];
   readonly releases: readonly Release[];

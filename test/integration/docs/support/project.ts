@@ -1,4 +1,4 @@
-/** What the commands of a page have made so far in a project, and what is wrong with them. */
+/** The resources that the commands of a page have created so far in a project, and the faults of the commands. */
 export class Project {
   readonly faults: string[] = [];
   readonly #made = new Map<string, Map<string, number>>();

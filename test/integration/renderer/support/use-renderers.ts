@@ -40,7 +40,7 @@ export function useRenderers() {
     return session;
   }
 
-  /** Starts a renderer, by default on its own connection. */
+  /** Starts a renderer, by default with its own connection. */
   async function start(options: TestRendererOptions = {}, session?: NatsSession): Promise<TestRenderer> {
     const renderer = new TestRenderer(session ?? (await connect()), options);
     renderers.push(renderer);
