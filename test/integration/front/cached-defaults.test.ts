@@ -32,6 +32,8 @@ const needs: Readonly<Record<string, Fields>> = {
   waitFor: { waitFor: { selector: 'p' } },
   resize: { resize: { width: 100 } },
   freeze: { freeze: {} },
+  'persistence.schedule': { persistence: { enabled: true, schedule: { cron: '0 6 * * *' } } },
+  'persistence.compare': { persistence: { enabled: true, refreshInterval: 86_400, compare: {} } },
   geolocation: { geolocation: { latitude: 1, longitude: 2 } },
 };
 

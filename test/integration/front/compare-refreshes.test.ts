@@ -79,22 +79,27 @@ const square = { x: 20, y: 30, side: 40 };
 const squareShare = 40 ** 2 / (200 * 100);
 
 describe('a refresh whose picture has changed', () => {
-  test.each<Format>(['png', 'jpeg', 'webp'])(
+  const expectDifference = async (format: Format) => {
+    const body = { format };
+    const { state } = await refreshed([await picture(square, format)], { compare: {} }, { body });
+    const { comparison } = (await state()).refresh ?? {};
+    expect(comparison?.changedShare).toBeCloseTo(squareShare, 2);
+    expect(comparison).toMatchObject({ hasChanged: true, previousFileUrl: null });
+    const { data, info } = await sharp(await read(comparison?.differenceUrl))
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    expect(info).toMatchObject(size);
+    const pixelAt = (x: number, y: number) => [...data.subarray((y * info.width + x) * info.channels).subarray(0, 3)];
+    expect(pixelAt(40, 50)).toEqual([214, 0, 80]);
+    expect(pixelAt(150, 50)).toEqual([255, 255, 255]);
+  };
+
+  test('has the changed share and a picture of the differences: png', () => expectDifference('png'));
+
+  test.each<Format>(['jpeg', 'webp'])(
     'has the changed share and a picture of the differences: %s',
-    async (format) => {
-      const body = { format };
-      const { state } = await refreshed([await picture(square, format)], { compare: {} }, { body });
-      const { comparison } = (await state()).refresh ?? {};
-      expect(comparison?.changedShare).toBeCloseTo(squareShare, 2);
-      expect(comparison).toMatchObject({ hasChanged: true, previousFileUrl: null });
-      const { data, info } = await sharp(await read(comparison?.differenceUrl))
-        .raw()
-        .toBuffer({ resolveWithObject: true });
-      expect(info).toMatchObject(size);
-      const pixelAt = (x: number, y: number) => [...data.subarray((y * info.width + x) * info.channels).subarray(0, 3)];
-      expect(pixelAt(40, 50)).toEqual([214, 0, 80]);
-      expect(pixelAt(150, 50)).toEqual([255, 255, 255]);
-    },
+    { tags: 'long' },
+    expectDifference,
   );
 
   test('sends the event capture.changed, also in the stream of events', async () => {

@@ -196,7 +196,7 @@ describe('an invalid batch is refused as a whole', () => {
   });
 });
 
-test('a batch of the maximum size is charged once for each capture', async () => {
+test('a batch of the maximum size is charged once for each capture', { tags: 'long' }, async () => {
   const full = await openHolder(front);
   const { error, data } = await sendBatch(front, full.key, { requests: pages(1000) });
   expect(error).toBeNull();

@@ -118,6 +118,7 @@ test('the history lists the result of each refresh, newest first', async () => {
       fileSizeBytes: null,
       width: null,
       height: null,
+      comparison: null,
     },
     {
       number: 1,
@@ -127,6 +128,7 @@ test('the history lists the result of each refresh, newest first', async () => {
       fileSizeBytes: expect.any(Number) as number,
       width: expect.any(Number) as number,
       height: expect.any(Number) as number,
+      comparison: null,
     },
   ]);
 });

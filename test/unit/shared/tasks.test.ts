@@ -22,14 +22,14 @@ test.each(['', 'x', '7', 'null', '"expiry"', '[]', '{}', JSON.stringify({ kind: 
 
 // A task with these defects would fail on every delivery.
 test.each([
-  ['{"kind":"expiry"}', 'no capture'],
-  ['{"kind":"expiry","account":"a"}', 'no capture'],
-  ['{"kind":"expiry","account":"a","uuid":7}', 'no capture'],
-  ['{"kind":"expiry","account":7,"uuid":"u"}', 'no capture'],
-  ['{"kind":"expiry","account":"a b","uuid":"u"}', 'no capture'],
-  ['{"kind":"dispatch","account":"a","uuid":"u"}', 'no revision'],
-  ['{"kind":"dispatch","account":"a","uuid":"u","revision":0.5}', 'no revision'],
-  ['{"kind":"webhook","account":"a","uuid":"u","revision":"1"}', 'no revision'],
+  ['{"kind":"expiry"}', 'no valid capture'],
+  ['{"kind":"expiry","account":"a"}', 'no valid capture'],
+  ['{"kind":"expiry","account":"a","uuid":7}', 'no valid capture'],
+  ['{"kind":"expiry","account":7,"uuid":"u"}', 'no valid capture'],
+  ['{"kind":"expiry","account":"a b","uuid":"u"}', 'no valid capture'],
+  ['{"kind":"dispatch","account":"a","uuid":"u"}', 'no valid revision'],
+  ['{"kind":"dispatch","account":"a","uuid":"u","revision":0.5}', 'no valid revision'],
+  ['{"kind":"webhook","account":"a","uuid":"u","revision":"1"}', 'no valid revision'],
   ['{"kind":"webhook","account":"a","uuid":"u","revision":1}', 'no receiver'],
 ])('parseTask refuses %s: %s', (text, problem) => {
   expect(() => parse(text)).toThrow(problem);
