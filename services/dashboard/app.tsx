@@ -1,5 +1,6 @@
 import type { ComponentChild } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { BatchPage } from './pages/batch.tsx';
 import { CapturePage } from './pages/capture.tsx';
 import { CapturesPage } from './pages/captures.tsx';
 import { KeysPage } from './pages/keys.tsx';
@@ -72,9 +73,9 @@ const firstPage = (): SectionName => sections.find(mayUse)?.name ?? 'playground'
 
 /** The section that contains a page. */
 const sectionOf = (page: Route['page']) =>
-  sections.find(({ name }) => name === (page === 'capture' ? 'captures' : page));
+  sections.find(({ name }) => name === (page === 'capture' || page === 'batch' ? 'captures' : page));
 
-/** Each capture gets a new page instance, so no state of one capture appears on the page of another. */
+/** Each capture and batch gets a new page instance, so no state of one appears on the page of another. */
 function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): ComponentChild {
   const section = sectionOf(page);
   if (section !== undefined && section.scope !== null && !hasScope(section.scope)) {
@@ -87,6 +88,8 @@ function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): C
       return <CapturesPage />;
     case 'capture':
       return 'uuid' in rest && <CapturePage uuid={rest.uuid} key={rest.uuid} />;
+    case 'batch':
+      return 'id' in rest && <BatchPage id={rest.id} key={rest.id} />;
     case 'usage':
       return <UsagePage />;
     case 'keys':

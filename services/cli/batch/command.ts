@@ -25,6 +25,7 @@ import { chooseFiles, indexFile, lockFile } from './file-names.ts';
 import { renderIndexPage } from './index-page.ts';
 import { hasJournal, Journal } from './journal.ts';
 import { createProgressView } from './progress-view.ts';
+import { queueEntries, repeatQueueing } from './queue.ts';
 import { batchError, BatchRun, findDone } from './runner.ts';
 import { fetchBytes, isSitemap, readSitemap, unpack } from './sitemap.ts';
 
@@ -33,6 +34,7 @@ interface BatchFlags extends ConnectionFlags {
   readonly concurrency: number;
   readonly retries: number;
   readonly sitemapOrigin?: string;
+  readonly queue?: boolean;
   readonly json?: boolean;
 }
 
@@ -66,6 +68,7 @@ export function batchCommand(context: Context): Command {
       '--sitemap-origin <url>',
       'origin of the sitemaps that a sitemap file may name; default: the origin of the first one, if its address is public',
     )
+    .option('--queue', 'queue all captures on the service first, up to 1,000 with one request; needs the scope read')
     .option('--json', 'print the summary as JSON');
   return addConnectionFlags(addCaptureFlags(command, { without: notForBatches }))
     .addHelpText('after', examples)
@@ -106,6 +109,11 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
   const view = createProgressView(terminal, run.progress);
   let broken: CliError | undefined;
   try {
+    // The client retries these few requests itself.
+    const { client: retrying } = await connect(context, flags);
+    const queue = { client: retrying, journal, folder, entries, files, signal };
+    await repeatQueueing(queue);
+    if (flags.queue === true) await queueEntries(queue);
     await run.run();
   } catch (error) {
     broken = batchError(toCliError(error), run.progress);

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { access, constants, type FileHandle, open, readFile, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { CliError, fileError, isFileError } from '../errors.ts';
 import { withFileErrors } from '../files.ts';
 import { isObject, parseJson } from '../json.ts';
+import type { Entry } from './entries.ts';
 import { isChosenName, lockFile, stateFile } from './file-names.ts';
 
 /** The data of a completed capture. */
@@ -20,17 +22,29 @@ export interface CapturedPage {
 
 /** A line of the journal. The lines of an entry follow each other in this order; `failed` can follow any of them. */
 export type JournalLine =
-  | { readonly type: 'batch'; readonly version: 1; readonly service: string; readonly at: string }
+  | EntryLine
+  | QueueLine
+  | { readonly type: 'batch'; readonly version: 1; readonly service: string; readonly at: string };
+
+type EntryLine =
   /** Written before the request is sent. A later run repeats the request with the same Idempotency-Key. */
   | { readonly type: 'begun'; readonly id: string; readonly key: string; readonly file: string; readonly url: string }
   | ({ readonly type: 'captured'; readonly id: string } & CapturedPage)
   | { readonly type: 'saved'; readonly id: string; readonly bytes: number }
   | { readonly type: 'failed'; readonly id: string; readonly code: string; readonly message: string };
 
+type QueueLine =
+  /** Written before POST /captures/batch is sent. A later run repeats the request with the same Idempotency-Key. */
+  | { readonly type: 'queueing'; readonly key: string; readonly ids: readonly string[] }
+  /** The captures of the request with this key, in its order. Empty if the service refused the request. */
+  | { readonly type: 'queued'; readonly key: string; readonly uuids: readonly string[] };
+
 /** Progress of an entry. */
 export interface EntryState {
   readonly key: string;
   readonly file: string;
+  /** UUID of its background capture; undefined unless it was queued. */
+  readonly queued?: string | undefined;
   readonly captured?: CapturedPage | undefined;
   /** Size of the file in bytes; undefined until it is saved. */
   readonly saved?: number | undefined;
@@ -38,10 +52,8 @@ export interface EntryState {
 }
 
 /** Returns the state of an entry after a line. `begun` resets it. */
-function afterLine(state: EntryState | undefined, line: JournalLine): EntryState | undefined {
+function afterLine(state: EntryState | undefined, line: EntryLine): EntryState | undefined {
   switch (line.type) {
-    case 'batch':
-      return state;
     case 'begun':
       return { key: line.key, file: line.file };
     case 'captured': {
@@ -61,16 +73,19 @@ function afterLine(state: EntryState | undefined, line: JournalLine): EntryState
  */
 export class Journal implements AsyncDisposable {
   readonly states: ReadonlyMap<string, EntryState>;
-  readonly #states: Map<string, EntryState>;
+  /** The ids of the entries of requests to queue them without a known response, by the Idempotency-Key. */
+  readonly queueing: ReadonlyMap<string, readonly string[]>;
+  readonly #progress: Progress;
   readonly #folder: string;
   readonly #file: FileHandle;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  private constructor(folder: string, file: FileHandle, states: Map<string, EntryState>) {
+  private constructor(folder: string, file: FileHandle, progress: Progress) {
     this.#folder = folder;
     this.#file = file;
-    this.#states = states;
-    this.states = states;
+    this.#progress = progress;
+    this.states = progress.states;
+    this.queueing = progress.queueing;
   }
 
   /**
@@ -87,14 +102,14 @@ export class Journal implements AsyncDisposable {
       return await withFileErrors(path, async () => {
         file = await openRegular(path);
         const { lines, whole, size } = readLines(await file.readFile(), path);
-        const states = new Map<string, EntryState>();
+        const progress: Progress = { states: new Map(), queueing: new Map() };
         for (const line of lines) {
           if (line.type === 'batch') checkService(line.service, service, folder);
-          else apply(states, line);
+          else apply(progress, line);
         }
         // The last line may be incomplete after a kill or on a full disk.
         if (whole < size) await file.truncate(whole);
-        const journal = new Journal(folder, file, states);
+        const journal = new Journal(folder, file, progress);
         if (lines.length === 0) {
           await journal.write({ type: 'batch', version: 1, service, at: new Date().toISOString() });
         }
@@ -112,7 +127,7 @@ export class Journal implements AsyncDisposable {
     const write = this.#lastWrite.then(() => this.#append(line));
     this.#lastWrite = write.catch(() => undefined);
     await write;
-    if (line.type !== 'batch') apply(this.#states, line);
+    if (line.type !== 'batch') apply(this.#progress, line);
   }
 
   async #append(line: JournalLine): Promise<void> {
@@ -137,7 +152,35 @@ export class Journal implements AsyncDisposable {
   }
 }
 
-function apply(states: Map<string, EntryState>, line: Exclude<JournalLine, { type: 'batch' }>): void {
+/** Writes the beginning of an entry, with a new Idempotency-Key. */
+export async function beginEntry(
+  journal: Journal,
+  { id, url }: Entry,
+  file: string,
+): Promise<{ readonly key: string }> {
+  const begun = { id, key: `batch-${randomUUID()}`, file, url };
+  await journal.write({ type: 'begun', ...begun });
+  return begun;
+}
+
+interface Progress {
+  readonly states: Map<string, EntryState>;
+  readonly queueing: Map<string, readonly string[]>;
+}
+
+function apply({ states, queueing }: Progress, line: EntryLine | QueueLine): void {
+  if (line.type === 'queueing') {
+    queueing.set(line.key, line.ids);
+    return;
+  }
+  if (line.type === 'queued') {
+    for (const [index, id] of (queueing.get(line.key) ?? []).entries()) {
+      const state = states.get(id);
+      if (state !== undefined) states.set(id, { ...state, queued: line.uuids[index] });
+    }
+    queueing.delete(line.key);
+    return;
+  }
   const state = afterLine(states.get(line.id), line);
   if (state !== undefined) states.set(line.id, state);
 }
@@ -204,17 +247,23 @@ function isJournalLine(line: unknown): line is JournalLine {
         hasTexts('id', 'uuid', 'fileUrl', 'format', 'title') &&
         uuidPattern.test(String(line['uuid'])) &&
         hasNumbers('width', 'height') &&
-        Array.isArray(line['remarks']) &&
-        line['remarks'].every((remark) => typeof remark === 'string')
+        isTexts(line['remarks'])
       );
     case 'saved':
       return hasTexts('id') && hasNumbers('bytes');
     case 'failed':
       return hasTexts('id', 'code', 'message');
+    case 'queueing':
+      return hasTexts('key') && isTexts(line['ids']);
+    case 'queued':
+      return hasTexts('key') && isTexts(line['uuids']) && line['uuids'].every((uuid) => uuidPattern.test(uuid));
     default:
       return false;
   }
 }
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

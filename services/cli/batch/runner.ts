@@ -1,15 +1,20 @@
-import { randomUUID } from 'node:crypto';
 import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Webcapture, WebcaptureError } from '@webcapture/client';
+import {
+  CaptureFailedError,
+  type CaptureResult,
+  NotFoundError,
+  type Webcapture,
+  WebcaptureError,
+} from '@webcapture/client';
 import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
 import { remarks } from '../capture/command.ts';
 import { asCaptureOptions } from '../capture/options.ts';
 import { CliError, type ExitKind, kindOf, toCliError } from '../errors.ts';
 import { checkRegular, withFileErrors, writeRegularFile } from '../files.ts';
 import type { Entry } from './entries.ts';
-import type { CapturedPage, EntryState, Journal } from './journal.ts';
+import { beginEntry, type CapturedPage, type Journal } from './journal.ts';
 import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
 
 /** Progress of a batch. */
@@ -175,15 +180,38 @@ export class BatchRun {
     const earlier = journal.states.get(entry.id);
     const known = earlier?.captured && (await this.#locate(earlier.captured));
     if (known !== undefined) return known;
-    const { key } = earlier ?? (await this.#begin(entry));
+    const queued = earlier?.queued === undefined ? undefined : await this.#waitForQueued(entry, earlier.queued);
+    if (queued !== undefined) return this.#record(entry, queued);
+    const { key } = journal.states.get(entry.id) ?? (await beginEntry(journal, entry, this.#fileOf(entry)));
     const request = asCaptureOptions(entry.request);
     const answer = await client.capture(
       { ...request, background: false },
       { idempotencyKey: key, signal: this.#signal },
     );
+    return this.#record(entry, answer);
+  }
+
+  /**
+   * Waits for a background capture. Returns undefined, after a new beginning of the entry, if the service has no file of it: the capture
+   * could not be queued, was deleted or has expired.
+   */
+  async #waitForQueued(entry: Entry, uuid: string): Promise<CaptureResult | undefined> {
+    const { client, journal } = this.#options;
+    try {
+      const ended = await client.waitFor(uuid, { signal: this.#signal });
+      if (ended.status === 'completed') return ended;
+    } catch (error) {
+      // A retry is another capture.
+      if (error instanceof CaptureFailedError) await beginEntry(journal, entry, this.#fileOf(entry));
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    await beginEntry(journal, entry, this.#fileOf(entry));
+    return undefined;
+  }
+
+  async #record(entry: Entry, { uuid, fileUrl, metadata, report }: CaptureResult): Promise<CapturedPage> {
     this.#concurrency.onSuccess();
     this.#unserved = 0;
-    const { uuid, fileUrl, metadata, report } = answer;
     const captured: CapturedPage = {
       uuid,
       fileUrl,
@@ -194,7 +222,7 @@ export class BatchRun {
       httpStatus: report.httpStatus,
       remarks: remarks(report),
     };
-    await journal.write({ type: 'captured', id: entry.id, ...captured });
+    await this.#options.journal.write({ type: 'captured', id: entry.id, ...captured });
     return captured;
   }
 
@@ -211,12 +239,6 @@ export class BatchRun {
       if (error instanceof WebcaptureError && (error.status === 404 || error.code === 'FORBIDDEN')) return undefined;
       throw error;
     }
-  }
-
-  async #begin(entry: Entry): Promise<Pick<EntryState, 'key' | 'file'>> {
-    const begun = { id: entry.id, key: `batch-${randomUUID()}`, file: this.#fileOf(entry), url: entry.url };
-    await this.#options.journal.write({ type: 'begun', ...begun });
-    return begun;
   }
 
   /** Path of an entry's file in the output folder. */
@@ -248,7 +270,7 @@ export class BatchRun {
       return await client.file(fileUrl, { signal: this.#signal });
     } catch (error) {
       if (!(error instanceof WebcaptureError) || (error.status !== 404 && error.status !== 410)) throw error;
-      await this.#begin(entry);
+      await beginEntry(this.#options.journal, entry, this.#fileOf(entry));
       const { fileUrl: newUrl } = await this.#capture(entry);
       return client.file(newUrl, { signal: this.#signal });
     }

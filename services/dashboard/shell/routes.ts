@@ -5,6 +5,7 @@ import type { Scope } from './key-scopes.ts';
 export type Route =
   | { readonly page: 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator' }
   | { readonly page: 'capture'; readonly uuid: string }
+  | { readonly page: 'batch'; readonly id: string }
   | { readonly page: 'unknown' };
 
 export type SectionName = 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator';
@@ -49,6 +50,7 @@ function parseRoute(hash: string): Route {
   if (first === '') return { page: 'playground' };
   if (rest.length > 0) return { page: 'unknown' };
   if (first === 'captures' && second !== undefined && second !== '') return { page: 'capture', uuid: second };
+  if (first === 'batches' && second !== undefined && second !== '') return { page: 'batch', id: second };
   const section = sections.find(({ name }) => name === first);
   return section === undefined || second !== undefined ? { page: 'unknown' } : { page: section.name };
 }
@@ -62,6 +64,6 @@ export function linkToPlayground({ webhook: _webhook, ...request }: Readonly<Rec
 }
 
 /** Returns the address of a page, for links. */
-export function linkTo(name: SectionName, ...rest: readonly string[]): string {
+export function linkTo(name: SectionName | 'batches', ...rest: readonly string[]): string {
   return `#/${[name, ...rest.map(encodeURIComponent)].join('/')}`;
 }

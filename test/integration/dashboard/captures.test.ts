@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
+import type { Batch } from '@webcapture/shared/api/batch.ts';
 import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture.ts';
 import {
   expectAccessible,
@@ -260,6 +261,46 @@ test('extracted data is shown as text: its beginning in the page, all of it as a
   const download = await downloading;
   expect(download.suggestedFilename()).toBe(`${uuid}-text.txt`);
   expect(await readFile(await download.path(), 'utf8')).toContain('W'.repeat(30_000));
+});
+
+test('the page of a batch counts its captures until they have ended, and saves their files', async () => {
+  const { api, key, renderer, url } = service();
+  const behavior = renderer.behavior;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  renderer.behavior = async (job, self) => {
+    if (job.source.kind === 'url' && job.source.url.endsWith('/slow')) await released;
+    await behavior(job, self);
+  };
+  const paths = ['quick', 'unreachable', 'slow'];
+  const { id, captures } = await api.call<Batch>('POST', '/captures/batch', {
+    body: { requests: paths.map((path) => ({ url: `${site}/${path}` })) },
+  });
+  const page = await open(`/batches/${id}`);
+  await page.getByText('2 of 3 captures have ended.').waitFor();
+  release();
+  await page.getByText('3 of 3 captures have ended.').waitFor();
+  renderer.behavior = behavior;
+  const row = page.getByRole('row').filter({ hasText: `${site}/unreachable` });
+  await row.getByText('NAVIGATION_FAILED: The site is unreachable.').waitFor();
+  const counts = page.getByRole('region', { name: 'Captures by state' });
+  expect(await counts.locator('dt, dd').allInnerTexts()).toEqual(
+    Object.entries({ queued: 0, rendering: 0, completed: 2, failed: 1, expired: 0, deleted: 0 }).flatMap(
+      ([state, count]) => [state, String(count)],
+    ),
+  );
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download files' }).click();
+  const zip = await downloading;
+  expect(zip.suggestedFilename()).toBe(`${id}.zip`);
+  expect(await readFile(await zip.path(), 'latin1')).toContain(`0000-${captures[0]?.uuid}.png`);
+  await expectAllLooks(page, () => row.waitFor());
+
+  await page.getByRole('link', { name: captures[0]?.uuid ?? '' }).click();
+  await page.getByRole('region', { name: 'Facts' }).getByRole('link', { name: id }).click();
+  await page.getByRole('heading', { name: 'Batch', exact: true }).waitFor();
+  await page.goto(`${url}/dashboard/#/batches/${captures[0]?.uuid}`);
+  await page.getByText('NOT_FOUND').waitFor();
+  expect(page.url()).not.toContain(key);
 });
 
 test('ten thousand captures scroll to the last one with a few dozen rows', { tags: 'long' }, async () => {

@@ -1,6 +1,7 @@
 import type { Capture } from '@webcapture/client';
 import type { ComponentChildren } from 'preact';
 import { formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
+import { linkTo } from '../../shell/routes.ts';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { UntrustedText } from '../../widgets/untrusted-text.tsx';
 import { Ago, Time } from '../../widgets/time.tsx';
@@ -32,6 +33,11 @@ export function Facts({ capture }: { readonly capture: Capture }) {
         {metadata.fullPage && ', full page'}
       </Fact>
       <Fact name="Region">{region}</Fact>
+      {'batch' in capture && capture.batch !== undefined && (
+        <Fact name="Batch">
+          <a href={linkTo('batches', capture.batch)}>{capture.batch}</a>
+        </Fact>
+      )}
       {'acceptedAt' in capture && (
         <Fact name="Accepted">
           <Time at={capture.acceptedAt} />

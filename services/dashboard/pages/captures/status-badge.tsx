@@ -1,7 +1,7 @@
 import type { Capture, CaptureStatus } from '@webcapture/client';
 import { Badge, type Tone } from '../../widgets/figures.tsx';
 
-const tones: Readonly<Record<CaptureStatus, Tone>> = {
+export const statusTones: Readonly<Record<CaptureStatus, Tone>> = {
   queued: 'busy',
   rendering: 'busy',
   completed: 'good',
@@ -19,5 +19,5 @@ export function StatusBadge({ capture }: { readonly capture: Capture }) {
   if (capture.status === 'completed' && httpStatus >= 400) {
     return <Badge tone="warning">completed, HTTP {httpStatus}</Badge>;
   }
-  return <Badge tone={tones[capture.status]}>{capture.status}</Badge>;
+  return <Badge tone={statusTones[capture.status]}>{capture.status}</Badge>;
 }

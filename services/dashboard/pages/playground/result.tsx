@@ -1,7 +1,7 @@
 import type { CaptureProgress, CaptureResult } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
-import { download } from '../../shell/download.ts';
+import { downloadFile } from '../../shell/download.ts';
 import { linkTo } from '../../shell/routes.ts';
 import { client, hasScope } from '../../shell/session.ts';
 import { Extracted } from '../../views/extracted.tsx';
@@ -167,7 +167,7 @@ function Result({
             <button
               type="button"
               class="button is-small"
-              onClick={() => void downloadFile(fileUrl, `${uuid}.${metadata.format}`)}
+              onClick={() => void tryDownload(fileUrl, `${uuid}.${metadata.format}`)}
             >
               Download
             </button>
@@ -248,10 +248,9 @@ function usePreview(uuid: string, isWanted: boolean): Preview | undefined {
   return preview;
 }
 
-async function downloadFile(fileUrl: string, name: string): Promise<void> {
+async function tryDownload(fileUrl: string, name: string): Promise<void> {
   try {
-    const { stream, contentType } = await client().file(fileUrl);
-    download(await new Response(stream, { headers: { 'content-type': contentType } }).blob(), name);
+    await downloadFile(await client().file(fileUrl), name);
   } catch (error) {
     toast(`The file could not be downloaded here: ${errorInWords(error).message} Open it instead.`, 'error');
   }
