@@ -30,7 +30,8 @@ describe('CaptureDeadline', () => {
       causedBy: 'page',
     });
     expect((error as Error).cause).toBeInstanceOf(DeadlineError);
-    expect(deadline.remainingMs).toBe(0);
+    // A timer may fire up to a millisecond early.
+    expect(deadline.remainingMs).toBeLessThanOrEqual(1);
     await expect(open(0).run(never, 60_000, 'a step')).rejects.toMatchObject({ causedBy: 'service' });
   });
 

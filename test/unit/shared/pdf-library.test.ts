@@ -12,8 +12,8 @@ test('the entries of a cross-reference stream are sorted by number', () => {
   expect(streamOf([1, 2, 5, 3, 9, 9, 4])).toEqual([0, 1, 2, 3, 4, 5, 9, 9]);
 });
 
-test('40,000 entries in ascending order are added within 2 s', () => {
+test('100,000 entries in ascending order are added within 10 s', () => {
   const startedAt = performance.now();
-  expect(streamOf(Array(40_000).keys())).toHaveLength(40_001);
-  expect(performance.now() - startedAt).toBeLessThan(2000);
+  expect(streamOf(Array(100_000).keys())).toHaveLength(100_001);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
