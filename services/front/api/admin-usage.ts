@@ -8,7 +8,7 @@ import {
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import type { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
-import { addDay, newDay, type StartedDay } from '@webcapture/shared/statistics/usage-day.ts';
+import { addDay, countsOf, newDay, type UsageDay } from '@webcapture/shared/statistics/usage-day.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import { callNats } from '../nats.ts';
@@ -52,23 +52,21 @@ export function adminUsageRoute(app: FastifyInstance, { usageHistory, accounts, 
     },
   });
 
-  async function viewOf([account, sum]: readonly [string, StartedDay]): Promise<AdminUsage['accounts'][number]> {
+  async function viewOf([account, sum]: readonly [string, UsageDay]): Promise<AdminUsage['accounts'][number]> {
     const name = (await accounts.get(account))?.value.name ?? null;
     return { account, name, ...countsOf(sum), failures: failuresOf(sum) };
   }
 }
 
-function failuresOf({ failures }: StartedDay): AdminUsage['accounts'][number]['failures'] {
+function failuresOf({ failures = {} }: UsageDay): AdminUsage['accounts'][number]['failures'] {
   return Object.entries(failures)
     .map(([code, count]) => ({ code: code as ErrorCode, count }))
     .toSorted((a, b) => b.count - a.count || a.code.localeCompare(b.code))
     .slice(0, maxAccountFailures);
 }
 
-function totalsOf(sums: readonly StartedDay[]): AdminUsage['totals'] {
+function totalsOf(sums: readonly UsageDay[]): AdminUsage['totals'] {
   const total = newDay();
   for (const sum of sums) addDay(total, sum);
   return { accounts: sums.length, ...countsOf(total) };
 }
-
-const countsOf = ({ tokens, completed, failed, cached }: StartedDay) => ({ tokens, completed, failed, cached });

@@ -22,7 +22,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   500: 'The capture failed, or an internal error occurred.',
 };
 
-const requestIdHeader = {
+export const requestIdHeader = {
   'x-request-id': {
     type: 'string',
     description: 'ID of the request. Operators can find the request in the logs by this ID.',

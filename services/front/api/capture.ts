@@ -21,6 +21,7 @@ import {
   example,
   failureAnswers,
   rateLimitHeaderSchemas,
+  requestIdHeader,
   setRateLimitHeaders,
 } from './answers.ts';
 import {
@@ -161,6 +162,17 @@ export const captureErrorCodes = [
   'INTERNAL_ERROR',
 ] as const satisfies ErrorCode[];
 
+/** Codes of the errors that rendering a page can cause. */
+const renderErrorCodes: readonly ErrorCode[] = [
+  'NAVIGATION_FAILED',
+  'CAPTURE_TIMEOUT',
+  'CAPTURE_FAILED',
+  'PAGE_TOO_LARGE',
+];
+
+/** Codes of the errors of a request whose captures are only queued. */
+export const acceptanceErrorCodes = captureErrorCodes.filter((code) => !renderErrorCodes.includes(code));
+
 /** Errors of a capture request. */
 export const captureFailures = withRateLimitHeaders(failureAnswers(captureErrorCodes));
 
@@ -209,10 +221,7 @@ const createCaptureDocument = {
       description:
         'Metadata of the completed capture, the file when responseType is "file", the queued capture when background is true, or events of the types progress, result and error.',
       headers: {
-        'x-request-id': {
-          type: 'string',
-          description: 'ID of the request. Operators can find the request in the logs by this ID.',
-        },
+        ...requestIdHeader,
         ...rateLimitHeaderSchemas,
         'x-capture-uuid': { type: 'string', format: 'uuid', description: 'UUID of the capture.' },
         'idempotent-replayed': idempotentReplayedHeader,

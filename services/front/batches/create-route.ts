@@ -7,11 +7,18 @@ import {
   example,
   failureAnswers,
   rateLimitHeaderSchemas,
+  requestIdHeader,
   sendData,
   setRateLimitHeaders,
   successAnswer,
 } from '../api/answers.ts';
-import { idempotencyDocument, idempotentReplayedHeader, valuesOf, withRateLimitHeaders } from '../api/capture.ts';
+import {
+  acceptanceErrorCodes,
+  idempotencyDocument,
+  idempotentReplayedHeader,
+  valuesOf,
+  withRateLimitHeaders,
+} from '../api/capture.ts';
 import { callerOf, clientGone } from '../http/request-facts.ts';
 import { type AcceptBatchDeps, type AcceptedBatch, BatchAcceptance } from './accept-batch.ts';
 import { explainBatchErrors, fillInRequests, maxBatchValues } from './batch-rules.ts';
@@ -82,28 +89,11 @@ const createBatchDocument = {
         accepted: example('Three captures', success(acceptedBatchExample)),
       }),
       headers: {
-        'x-request-id': {
-          type: 'string',
-          description: 'ID of the request. Operators can find the request in the logs by this ID.',
-        },
+        ...requestIdHeader,
         ...rateLimitHeaderSchemas,
         'idempotent-replayed': idempotentReplayedHeader,
       },
     },
-    ...withRateLimitHeaders(
-      failureAnswers([
-        'VALIDATION_ERROR',
-        'URL_BLOCKED',
-        'UNAUTHORIZED',
-        'API_KEY_EXPIRED',
-        'API_KEY_REVOKED',
-        'QUOTA_EXCEEDED',
-        'RATE_LIMIT_EXCEEDED',
-        'QUEUE_FULL',
-        'REGION_UNAVAILABLE',
-        'STORAGE_FAILED',
-        'INTERNAL_ERROR',
-      ]),
-    ),
+    ...withRateLimitHeaders(failureAnswers(acceptanceErrorCodes)),
   },
 };

@@ -1,7 +1,7 @@
 import type { Batch, BatchCapture, BatchCounts, BatchSummary } from '../api/batch.ts';
 import type { CaptureStatus } from '../api/capture.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { readMany } from '../nats/read-many.ts';
+import { readInParts } from '../nats/read-many.ts';
 import { type BatchRecord, isAccepted } from './batch-record.ts';
 import type { CaptureFailure, CaptureRecord } from './capture-record.ts';
 import { captureKey } from './captures.ts';
@@ -35,8 +35,7 @@ const recordsAtOnce = 100;
 export async function readBatchItems(session: NatsSession, batch: BatchRecord, now: number): Promise<BatchItem[]> {
   const found = new Map<string, CaptureSummary>();
   const keys = [...new Set(batch.captures)].map((uuid) => captureKey(batch.account, uuid));
-  for (let start = 0; start < keys.length; start += recordsAtOnce) {
-    const records = await readMany<CaptureRecord>(session, 'db', keys.slice(start, start + recordsAtOnce));
+  for await (const records of readInParts<CaptureRecord>(session, 'db', keys, recordsAtOnce)) {
     for (const record of records.values()) found.set(record.uuid, summaryOf(record));
   }
   const cached = new Set(batch.cached);

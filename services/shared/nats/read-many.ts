@@ -49,25 +49,40 @@ export async function readBatch(
 }
 
 /** Maximum number of subjects in a request. The server refuses more than about a thousand. */
-const chunkSize = 500;
+const maxSubjects = 500;
 
 /**
- * Returns the values of many keys of a bucket in one request, by key; missing keys are omitted. Any replica may answer, so
- * values may be slightly outdated.
+ * Yields the values of many keys of a bucket by key, those of one request after another, so that few are in memory at once. Missing keys
+ * are omitted. Any replica may answer, so values may be slightly outdated.
+ *
+ * @param atOnce number of keys in a request
  */
+export async function* readInParts<T>(
+  session: NatsSession,
+  bucket: string,
+  keys: readonly string[],
+  atOnce = maxSubjects,
+): AsyncGenerator<ReadonlyMap<string, T>> {
+  const prefix = keySubject(bucket, '');
+  for (let start = 0; start < keys.length; start += atOnce) {
+    const subjects = keys.slice(start, start + atOnce).map((key) => prefix + key);
+    const values = new Map<string, T>();
+    for (const message of await readBatch(session, bucketStream(bucket), { multi_last: subjects })) {
+      if (!isTombstone(message.header)) values.set(message.subject.slice(prefix.length), message.json<T>());
+    }
+    yield values;
+  }
+}
+
+/** Returns the values of {@link readInParts} together. */
 export async function readMany<T>(
   session: NatsSession,
   bucket: string,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, T>> {
-  const prefix = keySubject(bucket, '');
   const values = new Map<string, T>();
-  for (let start = 0; start < keys.length; start += chunkSize) {
-    const subjects = keys.slice(start, start + chunkSize).map((key) => prefix + key);
-    for (const message of await readBatch(session, bucketStream(bucket), { multi_last: subjects })) {
-      if (!isTombstone(message.header)) values.set(message.subject.slice(prefix.length), message.json<T>());
-    }
-  }
+  for await (const part of readInParts<T>(session, bucket, keys))
+    for (const [key, value] of part) values.set(key, value);
   return values;
 }
 

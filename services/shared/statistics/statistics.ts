@@ -3,10 +3,10 @@ import type { CaptureRecord } from '../captures/capture-record.ts';
 import { dateOf, dayOf } from '../captures/times.ts';
 import { changeEntry, Entries } from '../nats/entries.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { keysMatching, readMany } from '../nats/read-many.ts';
+import { keysMatching, readInParts, readMany } from '../nats/read-many.ts';
 import { endOf } from './capture-end.ts';
 import { addHour, newHour, noteEnd, notableKey, notableTtlSeconds } from './notable-captures.ts';
-import { addDay, countEnd, countHit, newDay, type StartedDay, type UsageDay } from './usage-day.ts';
+import { addDay, countEnd, countHit, newDay, type UsageDay } from './usage-day.ts';
 
 /** Interval of writes. */
 export const statisticsIntervalMs = 10_000;
@@ -44,7 +44,7 @@ export function createStatisticsMetrics(registry: Registry): (outcome: WriteOutc
  */
 export class Statistics {
   readonly #session: NatsSession;
-  readonly #days: PendingEntries<StartedDay, UsageDay>;
+  readonly #days: PendingEntries<UsageDay>;
   readonly #hours: PendingEntries<ReturnType<typeof newHour>>;
 
   constructor(session: NatsSession, count: (outcome: WriteOutcome) => void) {
@@ -94,13 +94,12 @@ export class UsageHistory {
   }
 
   /** Returns the sum of the day of `now` (Unix ms) in UTC and the days before it, for each account with usage. */
-  async sumByAccount(days: number, now: number): Promise<ReadonlyMap<string, StartedDay>> {
+  async sumByAccount(days: number, now: number): Promise<ReadonlyMap<string, UsageDay>> {
     const dates = new Set(Array.from({ length: days }, (_, index) => dayOf(now - index * dayMs)));
     const keys = (await keysMatching(this.#session, 'db', 'stats.*.*')).filter((key) => dates.has(dateInKey(key)));
-    const sums = new Map<string, StartedDay>();
-    for (let start = 0; start < keys.length; start += maxDaysAtOnce) {
-      const found = await readMany<UsageDay>(this.#session, 'db', keys.slice(start, start + maxDaysAtOnce));
-      for (const [key, day] of found) {
+    const sums = new Map<string, UsageDay>();
+    for await (const part of readInParts<UsageDay>(this.#session, 'db', keys)) {
+      for (const [key, day] of part) {
         const account = accountInKey(key);
         const sum = sums.get(account) ?? newDay();
         addDay(sum, day);
@@ -111,30 +110,27 @@ export class UsageHistory {
   }
 }
 
-/** Days that are in memory at once, up to 16 KB each. */
-const maxDaysAtOnce = 500;
-
 const dayMs = 86_400_000;
 
 const dayKey = (account: string, time: number) => `stats.${account}.${dayOf(time)}`;
 const accountInKey = (key: string) => key.split('.')[1] ?? '';
 const dateInKey = (key: string) => key.split('.')[2] ?? '';
 
-interface PendingOptions<T, Kept> {
+interface PendingOptions<T> {
   readonly db: Entries;
   readonly count: (outcome: WriteOutcome) => void;
   readonly create: () => T;
   /** Adds `source` to `target`. */
-  readonly add: (target: T, source: Kept) => void;
+  readonly add: (target: T, source: T) => void;
   readonly ttlSeconds: number;
 }
 
 /** Sums by key that wait to be added to stored entries. */
-class PendingEntries<T extends Kept, Kept extends object = T> {
-  readonly #options: PendingOptions<T, Kept>;
+class PendingEntries<T extends object> {
+  readonly #options: PendingOptions<T>;
   #pending = new Map<string, T>();
 
-  constructor(options: PendingOptions<T, Kept>) {
+  constructor(options: PendingOptions<T>) {
     this.#options = options;
   }
 
@@ -173,12 +169,12 @@ class PendingEntries<T extends Kept, Kept extends object = T> {
 
   async #write(key: string, value: T): Promise<void> {
     const { db, create, add, ttlSeconds } = this.#options;
-    const sum = (kept: Kept | null) => {
+    const sum = (kept: T | null) => {
       const both = create();
       if (kept !== null) add(both, kept);
       add(both, value);
       return both;
     };
-    await changeEntry<Kept, Kept>(db, key, sum, () => ttlSeconds, { deadline: Date.now() + writeTimeoutMs });
+    await changeEntry<T, T>(db, key, sum, () => ttlSeconds, { deadline: Date.now() + writeTimeoutMs });
   }
 }

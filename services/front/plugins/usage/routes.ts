@@ -9,6 +9,7 @@ import {
   percentilesOf,
   addDay,
   type Counts,
+  countsOf,
   maxKeys,
   newDay,
   otherKeys,
@@ -170,5 +171,3 @@ function historyView(
     },
   };
 }
-
-const countsOf = ({ tokens, completed, failed, cached }: Counts): Counts => ({ tokens, completed, failed, cached });
