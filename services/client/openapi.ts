@@ -1317,7 +1317,7 @@ export interface components {
             /** @description Make captures of an unchanged page equal, for visual comparison: stop the clock, seed the random numbers, run loops of frames for 60 frames, stop animations at a fixed time, and hide the text cursor. */
             freeze?: {
                 /**
-                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @description Time at which Date and performance are stopped, ISO 8601 with an offset. Timers run as usual.
                  * @default 2026-01-01T00:00:00.000Z
                  * @example 2026-01-01T00:00:00Z
                  */
@@ -1730,7 +1730,7 @@ export interface components {
             /** @description Make captures of an unchanged page equal, for visual comparison: stop the clock, seed the random numbers, run loops of frames for 60 frames, stop animations at a fixed time, and hide the text cursor. */
             freeze?: {
                 /**
-                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @description Time at which Date and performance are stopped, ISO 8601 with an offset. Timers run as usual.
                  * @default 2026-01-01T00:00:00.000Z
                  * @example 2026-01-01T00:00:00Z
                  */
@@ -3292,7 +3292,7 @@ export interface operations {
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
                 /**
-                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @description Time at which Date and performance are stopped, ISO 8601 with an offset. Timers run as usual.
                  * @example 2026-01-01T00:00:00Z
                  */
                 "freeze.time"?: string;
@@ -3869,7 +3869,7 @@ export interface operations {
                 /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
                 javaScript?: boolean;
                 /**
-                 * @description Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.
+                 * @description Time at which Date and performance are stopped, ISO 8601 with an offset. Timers run as usual.
                  * @example 2026-01-01T00:00:00Z
                  */
                 "freeze.time"?: string;

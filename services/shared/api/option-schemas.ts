@@ -157,7 +157,7 @@ export const freezeSchema = closed(
       pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$',
       examples: ['2026-01-01T00:00:00Z'],
       default: '2026-01-01T00:00:00.000Z',
-      description: 'Time at which Date and performance stand still, ISO 8601 with an offset. Timers go on.',
+      description: 'Time at which Date and performance are stopped, ISO 8601 with an offset. Timers run as usual.',
     }),
     random: Type.Integer({
       minimum: 0,

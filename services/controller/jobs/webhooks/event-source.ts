@@ -49,7 +49,7 @@ async function captureSource(
   };
 }
 
-/** Deliveries of batches have no history of their own: GET /webhooks/deliveries lists them. */
+/** The record of a batch contains no deliveries. GET /webhooks/deliveries lists them. */
 async function batchSource(
   { account, uuid, occurredAt }: EventTask,
   { batches, readItems }: EventSourceDeps,
