@@ -11,7 +11,6 @@ import { maxDataKiB } from '../../../services/front/pictures/picture-scaler.ts';
 import { maxScalings } from '../../../services/front/plugins/thumbnails/scaled-pictures.ts';
 import { drainMs as rendererDrainMs, readRendererConfig } from '../../../services/renderer/config.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
 import {
   chartFolder,
   chartValues,
@@ -369,12 +368,3 @@ test.each<[object, RegExp]>([
   },
   helmDeadlineMs,
 );
-
-test('VALUES.md documents the current values (node deploy/chart/readme.ts)', async () => {
-  const page = await file('VALUES.md');
-  expect(withValuesTable(page, await file('values.yaml')) === page).toBe(true);
-});
-
-test('the README has a readable length', async () => {
-  expect((await file('README.md')).split('\n').length).toBeLessThan(200);
-});
