@@ -1,4 +1,7 @@
 // @module-tag long
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startFleet, type Fleet } from '../harness/fleet.ts';
 import { s3SetUpMs, startTestS3, type TestS3 } from '../harness/s3-bucket.ts';
@@ -7,14 +10,17 @@ let s3: TestS3;
 let fleet: Fleet;
 beforeAll(async () => {
   s3 = await startTestS3();
+  const ground = { tools: inject('tools'), tempFolder: inject('tempFolder') };
+  const credentialsFile = join(ground.tempFolder, `s3-credentials-${process.pid}`);
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = s3.credentials;
+  await writeFile(credentialsFile, `[default]\naws_access_key_id = ${id}\naws_secret_access_key = ${secret}\n`);
   const env = {
     WEBCAPTURE_S3_BUCKET: s3.bucket,
     WEBCAPTURE_S3_PREFIX: 'captures/',
     WEBCAPTURE_S3_ENDPOINT: s3.endpoint,
     WEBCAPTURE_S3_LINKS: 'signed',
-    ...s3.credentials,
+    AWS_SHARED_CREDENTIALS_FILE: credentialsFile,
   };
-  const ground = { tools: inject('tools'), tempFolder: inject('tempFolder') };
   fleet = await startFleet(ground, { store: 'embedded', env });
 }, s3SetUpMs);
 afterAll(async () => {

@@ -36,7 +36,11 @@ describe('the variables', () => {
   });
 
   test.each(Object.entries(ours))('of the %s are variables of that service', (name, variables) => {
-    const ofLibraries = ['GOOGLE_APPLICATION_CREDENTIALS', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+    const ofLibraries = [
+      'GOOGLE_APPLICATION_CREDENTIALS',
+      'AWS_SHARED_CREDENTIALS_FILE',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+    ];
     const known = [...variables.map((variable) => variable.name), ...ofLibraries];
     const set = Object.entries(defaults.services[name]?.environment ?? {});
     expect(set.filter(([variable]) => !known.includes(variable))).toEqual([]);
@@ -44,16 +48,42 @@ describe('the variables', () => {
     expect(set.filter(([, value]) => typeof value !== 'string')).toEqual([]);
   });
 
-  test('name a key file for the bucket only if one is set', async () => {
-    const { services: withKeys, secrets } = await readCompose({ WEBCAPTURE_GCS_KEY_FILE: './key.json' });
-    const path = (name: string) => withKeys[name]?.environment?.['GOOGLE_APPLICATION_CREDENTIALS'];
-    expect([path('front'), path('controller'), path('renderer')]).toEqual([
-      '/run/secrets/gcs-key.json',
-      '/run/secrets/gcs-key.json',
-      '',
-    ]);
-    expect(secrets['gcs-key']?.file).toBe('./key.json');
-    expect(defaults.secrets['gcs-key']?.file).toBe('/dev/null');
+  test.each([
+    ['WEBCAPTURE_GCS_KEY_FILE', 'GOOGLE_APPLICATION_CREDENTIALS', ['front', 'controller'], 'gcs-key', 'gcs-key.json'],
+    [
+      'WEBCAPTURE_GCS_RENDERER_KEY_FILE',
+      'GOOGLE_APPLICATION_CREDENTIALS',
+      ['renderer'],
+      'gcs-renderer-key',
+      'gcs-key.json',
+    ],
+    [
+      'WEBCAPTURE_S3_CREDENTIALS_FILE',
+      'AWS_SHARED_CREDENTIALS_FILE',
+      ['front', 'controller'],
+      's3-credentials',
+      's3-credentials',
+    ],
+    [
+      'WEBCAPTURE_S3_RENDERER_CREDENTIALS_FILE',
+      'AWS_SHARED_CREDENTIALS_FILE',
+      ['renderer'],
+      's3-renderer-credentials',
+      's3-credentials',
+    ],
+  ])('%s sets %s of %j, and only if it is set', async (file, variable, users, secret, target) => {
+    const { services: withFile, secrets } = await readCompose({ [file]: './secret' });
+    expect(secrets[secret]?.file).toBe('./secret');
+    expect(defaults.secrets[secret]?.file).toBe('/dev/null');
+    for (const name of Object.keys(ours)) {
+      const path = users.includes(name) ? `/run/secrets/${target}` : '';
+      expect([name, withFile[name]?.environment?.[variable]]).toEqual([name, path]);
+      expect([name, defaults.services[name]?.environment?.[variable]]).toEqual([name, '']);
+    }
+    for (const name of users) {
+      const mounted = withFile[name]?.secrets?.find(({ source }) => source === secret);
+      expect(mounted?.target).toBe(target);
+    }
   });
 
   test('of the guide exist', async () => {
