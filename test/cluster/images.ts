@@ -20,6 +20,7 @@ export const images = {
   renderer: `webcapture.test/renderer:${tag}`,
   nats: `webcapture.test/nats:${tag}`,
   bucket: `webcapture.test/bucket:${tag}`,
+  s3: `webcapture.test/s3:${tag}`,
 };
 
 const imageArgs = Object.entries({
@@ -33,10 +34,11 @@ const imageArgs = Object.entries({
   `${value}.tag=${tag}`,
 ]);
 
-/** Paths of the programs for the replacements of third-party images: nats-server, and fake-gcs-server for a bucket. */
+/** Paths of the programs for the replacements of third-party images: nats-server, and fake-gcs-server and versitygw for buckets. */
 export interface Programs {
   readonly nats: string;
   readonly bucket: string;
+  readonly s3: string;
 }
 
 /**
@@ -68,7 +70,7 @@ export async function loadImages(programs: Programs, say: (line: string) => void
       `image ${image}: ${Math.round(size / 1024 ** 2)} MiB, built in ${seconds(start, built)}, loaded in ${seconds(built, performance.now())}`,
     );
   }
-  for (const image of ['nats', 'bucket'] as const) {
+  for (const image of ['nats', 'bucket', 's3'] as const) {
     const archive = join(folder, `${image}.tar`);
     // The liveness probe and the init container of NATS are shell scripts.
     const applets = image === 'nats' ? ['sh', 'mv', 'timeout', 'wget', 'df', 'awk'] : [];

@@ -46,7 +46,11 @@ if (onTwo && process.env['WEBCAPTURE_SATELLITE_KUBECONFIG'] === undefined) {
 const groups = onTwo ? twoClusters : oneCluster;
 const path = async (name: string) => (await ensureTool(name, { log: say })).path;
 
-const programs = { nats: await path('nats-server'), bucket: await path('fake-gcs-server') };
+const programs = {
+  nats: await path('nats-server'),
+  bucket: await path('fake-gcs-server'),
+  s3: await path('versitygw'),
+};
 if (process.argv.includes('--images')) {
   await loadImages(programs, say);
   process.exit(0);
