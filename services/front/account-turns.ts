@@ -1,8 +1,8 @@
 import { onAbort } from '@webcapture/shared/runtime/deadline.ts';
 
 /**
- * Slots that are assigned to accounts by round robin. An account has at most one slot, so that it cannot delay all
- * others. The work of one account is started in order.
+ * Gives a fixed number of slots to accounts in turn (round robin). An account uses at most one slot, so it cannot delay all others. The
+ * work of one account starts in the order of the calls.
  */
 export class AccountTurns {
   readonly #slots: number;
@@ -54,7 +54,7 @@ export class AccountTurns {
       if (this.#running.size >= this.#slots) return;
       if (this.#running.has(account)) continue;
       const start = queue.shift();
-      // Moves the account to the end.
+      // Move the account to the end of the queue.
       this.#queues.delete(account);
       if (queue.length > 0) this.#queues.set(account, queue);
       this.#running.add(account);

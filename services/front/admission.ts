@@ -31,7 +31,7 @@ export interface AdmissionDeps {
 }
 
 export interface ReservationRequest extends AdmissionRequest {
-  /** Expected waiting time of a background capture; null if unknown. */
+  /** Expected waiting time of a background capture in seconds; null if unknown. */
   readonly waitSeconds: number | null;
 }
 
@@ -115,8 +115,8 @@ export class Admission {
   }
 
   /**
-   * Releases before the answer is sent, so that the client's next request meets current limits. If a capture continues
-   * without its client, its reservation is released when the capture has ended.
+   * Releases before the answer is sent, so that the client's next request meets current limits. If the capture continues after its client
+   * has disconnected, the reservation is released when the capture has ended.
    */
   async #release(account: string, request: AdmissionRequest, record: CaptureRecord | undefined): Promise<void> {
     if (record !== undefined && isOpen(record)) {
@@ -136,8 +136,8 @@ export class Admission {
   }
 
   /**
-   * Releases a reservation without a waiting caller. If the release fails, the reservation expires. `isDue` resolves
-   * when the release is due, or to false if its deadline has passed.
+   * Releases a reservation in the background. If the release fails, the reservation expires. `isDue` resolves to true when the release is
+   * due, or to false if its deadline has passed.
    */
   #releaseInBackground(
     account: string,
@@ -158,7 +158,7 @@ export class Admission {
   async #hasEnded(account: string, uuid: string, { deadline, signal }: ReleaseLimits): Promise<boolean> {
     for (let attempt = 1; Date.now() < deadline && !signal.aborted; attempt++) {
       const found = await retryTransient(() => this.#deps.captures.get(account, uuid), { deadline, signal });
-      // A capture that a client waits for has no record before it ends.
+      // An interactive capture has no record before it ends.
       if (found !== null && !isOpen(found.value)) return true;
       await delay(backoffMs(attempt, 100, 2000), signal);
     }
@@ -177,7 +177,7 @@ interface ReleaseLimits {
 }
 
 /**
- * Returns the error of a request that the limits of its account refuse, or null. `now` is in Unix milliseconds;
+ * Returns the error of a request that the limits of its account refuse, or null if they admit it. `now` is in Unix milliseconds;
  * `waitSeconds` as in {@link ReservationRequest}.
  */
 export function refusalOf(
@@ -196,7 +196,7 @@ export function refusalOf(
         Math.max(1, Math.ceil(retryAfterMs / 1000)),
       );
     case 'quota': {
-      // No Retry-After: the quota is renewed at the end of the month.
+      // The error has no Retry-After, because the quota is renewed at the end of the month.
       const next = new Date(periodOf(request.now).end).toISOString();
       return new ServiceError(
         'QUOTA_EXCEEDED',
@@ -204,7 +204,7 @@ export function refusalOf(
       );
     }
     case 'bytes':
-      // No Retry-After, as for the quota.
+      // The error has no Retry-After, as for the quota.
       return new ServiceError('QUOTA_EXCEEDED', exceeded && byteLimitMessage(exceeded));
     case 'in-flight':
       return new RetryLaterError(

@@ -70,7 +70,7 @@ const nearAgeMs = 250;
 /** Maximum age of the known usage of an account far from all limits. */
 const farAgeMs = 2000;
 
-/** More than the fronts accept for one account within `farAgeMs`: 256 MiB, or 128 MiB a second. */
+/** More bytes than all fronts can accept for one account within `farAgeMs`, at an assumed 128 MiB a second. */
 const farBytes = 256 * 2 ** 20;
 
 const maxAccounts = 10_000;
@@ -90,11 +90,11 @@ interface KnownBytes {
   readonly used: StoredBytes;
   /** Start of the read by the monotonic clock. */
   readonly readAt: number;
-  /** Bytes that this front has stored since then. The read may include them. */
+  /** Bytes that this front has stored since the start of the read. The read may include them. */
   readonly later: readonly { readonly bytes: StoredBytes; readonly at: number }[];
 }
 
-/** Reserved bytes for a file. `release` is called when its record is written or has failed; `isStored` says which. */
+/** Bytes that are reserved for a file. Call `release` when the record of the file is written (`isStored`), or when that has failed. */
 export type ByteReservation =
   { readonly exceeded: ExceededLimit } | { readonly exceeded: null; release(isStored: boolean): void };
 
@@ -103,7 +103,10 @@ export class ByteQuota {
   readonly #deps: ByteQuotaDeps;
   readonly #known = new LRUCache<string, KnownBytes>(entryLimit(maxAccounts));
   readonly #readings = new ReadCache<KnownBytes>();
-  /** Active reservations of this front, by account and capture, because a result may be settled twice concurrently. */
+  /**
+   * Active reservations of this front, by account and by capture. A capture has one entry, because a result may be settled twice
+   * concurrently.
+   */
   readonly #reserved = new Map<string, Map<string, StoredBytes>>();
 
   constructor(deps: ByteQuotaDeps) {
@@ -119,9 +122,9 @@ export class ByteQuota {
     const name = `${uuid}:${revision}`;
     const before = this.#known.get(account);
     let known = before !== undefined && this.#isFresh(before, added) ? before : await this.#read(account);
-    // Files deleted since then may have made room.
+    // Files that were deleted since that read may have made room.
     if (known.readAt < startedAt && this.#exceededBy(known, name, added) !== null) known = await this.#read(account);
-    // No await from here on, so that concurrent reservations are counted one by one.
+    // From here on, nothing is awaited. Concurrent reservations are therefore counted one by one.
     const exceeded = this.#exceededBy(this.#known.get(account) ?? known, name, added);
     if (exceeded !== null) return { exceeded };
     const reserved = this.#reserved.get(account) ?? new Map<string, StoredBytes>();
@@ -152,7 +155,7 @@ export class ByteQuota {
     return exceededLimit(more.reduce(withMore, known.used), added, this.#limitsOf(known));
   }
 
-  /** Returns whether half of each limit, and `farBytes`, would remain free. */
+  /** Returns whether, with these bytes, at least half of each limit and `farBytes` would remain free. */
   #isFar(known: KnownBytes, added: StoredBytes): boolean {
     const { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes } = withMore(known.used, added);
     const room = (bytes: number) => 2 * bytes + farBytes;

@@ -170,7 +170,7 @@ export function readFrontConfig(environment: Environment) {
       signInCode: variables.signInCode.read(env),
       /** If undefined, the admin endpoints are disabled. */
       adminToken: variables.adminToken.read(env),
-      /** Limits of accounts that have none set. */
+      /** Limits of accounts that have no limits of their own. */
       defaultLimits: readDefaultLimits(env),
       /** Whether the captures of accounts with the permission may ignore TLS errors. */
       allowIgnoreTlsErrors: allowIgnoreTlsErrorsVariable.read(env) === 'true',
@@ -179,7 +179,7 @@ export function readFrontConfig(environment: Environment) {
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),
       queueTimeoutMs: 1000 * variables.queueTimeout.read(env),
-      /** The first key seals the secrets of captures. If undefined, secrets cannot be stored. */
+      /** Keys that seal the secrets of captures; the first one is used for new secrets. If undefined, secrets cannot be stored. */
       secretsKeys: secretsVariable.read(env),
       minRefreshSeconds: variables.minRefreshInterval.read(env),
       persistenceSeconds: 86_400 * variables.persistenceDays.read(env),

@@ -57,7 +57,7 @@ import { SignedLinks } from './signed-links.ts';
 import { PictureComparisons } from './pictures/picture-comparisons.ts';
 import { overlayStatus, StatusCache } from './status-cache.ts';
 
-/** Components that a front needs, once it is connected. */
+/** Components that a connected front needs. */
 interface FrontParts {
   readonly config: FrontConfig;
   readonly session: NatsSession;
@@ -66,7 +66,7 @@ interface FrontParts {
   readonly signLink?: SignLink | undefined;
   readonly log: Logger;
   readonly metrics: Registry;
-  /** Ends the background work of the front. It aborts last, because clients may still wait for captures. */
+  /** Ends the background work of the front. It aborts after everything else, because clients may still wait for captures. */
   readonly signal: AbortSignal;
   /** When it aborts, each response closes its connection. */
   readonly leaving: AbortSignal;

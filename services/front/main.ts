@@ -71,7 +71,7 @@ await runService({
       notReady = 'draining';
       leaving.abort();
     });
-    // Stays ready if NATS becomes unavailable later, because /status must report that, and all other fronts are in the same state.
+    // Stays ready if NATS becomes unavailable later, because /status must report that, and all other fronts have lost NATS as well.
     notReady = null;
     log.info(
       { publicUrl: config.publicUrl, addresses: app.addresses().map((bound) => formatAddress(bound)) },

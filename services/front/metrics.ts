@@ -29,12 +29,10 @@ export interface FrontMetrics extends RequestMetrics, StreamMetrics {
   shed(reason: ShedReason): void;
 }
 
-/**
- * Refusals whose series exist from the start, so that a rate includes the first one. They occur before a region is chosen.
- */
+/** Refusals whose series exist from the start, so that a rate includes the first refusal. They occur before a region is chosen. */
 const refusals = ['RATE_LIMIT_EXCEEDED', 'QUOTA_EXCEEDED', 'QUEUE_FULL'] as const satisfies readonly ErrorCode[];
 
-/** Methods that have routes; all others are counted as one. */
+/** Methods that have routes. All other methods share one label value. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Creates the metrics of a front. All labels come from closed sets. */

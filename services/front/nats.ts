@@ -33,12 +33,12 @@ export class ConnectionMonitor {
     if (connected) for (const listener of this.#listeners) listener();
   }
 
-  /** Milliseconds since the connection is up; 0 while it is down. */
+  /** Milliseconds since the connection was established; 0 while it is down. */
   upForMs(): number {
     return this.#connected ? this.#now() - this.#since : 0;
   }
 
-  /** Milliseconds since the connection is down; 0 while it is up. */
+  /** Milliseconds since the connection was lost; 0 while it is up. */
   downForMs(): number {
     return this.#connected ? 0 : this.#now() - this.#since;
   }

@@ -8,7 +8,7 @@ interface ReadCacheOptions<T> {
   readonly maxAgeMs?: number;
   /** Maximum number of values; the least recently used one is evicted. */
   readonly maxEntries?: number;
-  /** Whether to cache a value; by default all values but null, if there is a maximum age. */
+  /** Decides whether a value is cached. By default, all values but null are cached if there is a maximum age. */
   readonly isKept?: (value: T) => boolean;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
@@ -24,7 +24,7 @@ export class ReadCache<T> {
 
   constructor({ maxAgeMs, maxEntries = 10_000, isKept, now = () => performance.now() }: ReadCacheOptions<T> = {}) {
     this.#isKept = isKept ?? ((value) => maxAgeMs !== undefined && value !== null);
-    // Resolution 0, so that the cache does not reuse the time of the last call.
+    // The resolution is 0, so that the cache reads the clock at each call.
     this.#readings = new LRUCache({ ...entryLimit(maxEntries), ttl: maxAgeMs ?? 0, ttlResolution: 0, perf: { now } });
   }
 
@@ -54,9 +54,8 @@ export class ReadCache<T> {
 }
 
 /**
- * A {@link ReadCache} of values in NATS by subject, for values that are read thousands of times a second. A write to a
- * subject (core NATS) drops its value, and a lost or new connection drops all values. A missed write is noticed after
- * `maxAgeMs`.
+ * A {@link ReadCache} of values in NATS by subject, for values that are read thousands of times a second. A write to a subject drops its
+ * value; writes are noticed through core NATS. A lost or a new connection drops all values. A missed write is noticed after `maxAgeMs`.
  */
 export class WatchedReadCache<T> {
   readonly #session: NatsSession;
@@ -79,7 +78,7 @@ export class WatchedReadCache<T> {
   /** Returns the cached value of a subject, or the result of `read`. Throws the errors of `read`. */
   get(subject: string, read: () => Promise<T>): Promise<T> {
     const connection = connectionId(this.#session);
-    // Writes may have been missed.
+    // While disconnected, writes may have been missed.
     if (!this.#session.connected() || connection !== this.#connection) this.#cache.clear();
     this.#connection = connection;
     return this.#cache.get(subject, read);

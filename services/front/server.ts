@@ -46,7 +46,7 @@ import { quickLengths } from './validation/string-lengths.ts';
 /** Settings and dependencies of the HTTP server itself. */
 interface HttpDeps {
   readonly publicUrl: string;
-  /** Whether clients connect through trusted proxies that state the client's address, and through how many. */
+  /** Whether clients connect through trusted proxies, which append the client's address, and the number of these proxies. */
   readonly trustProxy: boolean;
   readonly proxyHops: number;
   /** Maximum number of connections of one address without a valid API key. */
@@ -107,7 +107,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   continueWhenRead(app);
   closeConnectionsWhenLeaving(app, deps.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
-    // A request with a valid signature is no attempt to guess keys, even if the link or the key is no longer valid.
+    // A request with a valid signature is not an attempt to guess keys, even if the link or the key is no longer valid.
     const isUnknown =
       error instanceof ServiceError && error.status === 401 && request.facts.hasValidLinkSignature !== true;
     const answered = isUnknown ? await limits.chargeFailure(error, request.facts.address, clientGone(reply)) : error;
@@ -183,8 +183,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
 let compileSchema: FastifyInstance['validatorCompiler'];
 
 /**
- * Shares one schema compiler between all applications of this process. Its ajv caches validators by the identity of their schema, so
- * that tests, which build hundreds of applications, compile each schema once.
+ * Shares one schema compiler between all applications of this process. The ajv instance of the compiler caches validators by the identity
+ * of their schema. Tests build hundreds of applications and thus compile each schema only once.
  */
 function shareCompiledSchemas(app: FastifyInstance): void {
   if (compileSchema !== undefined) app.setValidatorCompiler(compileSchema);
@@ -194,8 +194,8 @@ function shareCompiledSchemas(app: FastifyInstance): void {
 }
 
 /**
- * Makes clients use a new connection for their next request while this front drains: closing an idle connection may
- * hit a request that is just arriving, which then fails.
+ * Closes each connection after its response while this front drains, so that clients use a new connection for their next request. If an
+ * idle connection were closed instead, a request that is just arriving would fail.
  */
 function closeConnectionsWhenLeaving(app: FastifyInstance, leaving: AbortSignal): void {
   app.addHook('onSend', async (_request, reply) => {
@@ -236,7 +236,7 @@ function serverOptions({ trustProxy, proxyHops, log }: HttpDeps): FastifyHttpOpt
     // Our own hook logs one line for each request.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdGenerator(trustProxy),
-    // Proxies are trusted by their number, because entries that a client adds to X-Forwarded-For precede those of the proxies.
+    // Proxies are trusted by their number: a client can add entries to X-Forwarded-For, but they precede those of the proxies.
     trustProxy: trustProxy && ((_address: string, hop: number) => hop < proxyHops),
     http: {
       // Disconnects clients that send their headers too slowly. requestTimeout does the same for bodies.
@@ -244,14 +244,14 @@ function serverOptions({ trustProxy, proxyHops, log }: HttpDeps): FastifyHttpOpt
       connectionsCheckingInterval: 5000,
     },
     requestTimeout: 60_000,
-    // No limit on idle sockets during a request, because a capture may take minutes.
+    // Idle sockets have no limit during a request, because a capture may take minutes.
     connectionTimeout: 0,
     // Longer than the 600 s of Google's load balancers, which otherwise reuse a connection while it is being closed.
     keepAliveTimeout: 620_000,
     // While the front drains, requests on open connections are served: POST /capture never returns 503.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // Parameters that are too long for a uuid must reach their route, which then returns 404.
+    // Even an id that is too long for a uuid must reach its route, which then returns 404.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     ajv: {
       plugins: [quickLengths],
@@ -259,9 +259,9 @@ function serverOptions({ trustProxy, proxyHops, log }: HttpDeps): FastifyHttpOpt
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: true,
-        // Report all errors at once. The number of values was limited before.
+        // All errors are reported. The number of values is limited before that.
         allErrors: true,
-        // Include the rule and the value in errors.
+        // Errors include the rule and the value.
         verbose: true,
       },
     },

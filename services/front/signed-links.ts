@@ -15,14 +15,14 @@ export interface SignedLink {
 }
 
 const linkTtlMs = 3_600_000;
-/** A link is reused for half of its lifetime, so that it is still valid for at least half an hour. */
+/** Time for which a link is reused: half of its lifetime. A returned link is thus valid for at least half an hour. */
 const reuseTtlMs = linkTtlMs / 2;
 const maxLinks = 50_000;
 const signTimeoutMs = 8000;
 
 /**
- * Creates signed links to files. Each link is cached and reused, because without a key file, signing is a request to IAM.
- * Concurrent callers share one signing.
+ * Creates signed links to files. Links are cached and reused, because signing without a key file requires a request to IAM. Concurrent
+ * callers share one signing.
  */
 export class SignedLinks {
   readonly #links: LRUCache<string, SignedLink, StoredFile>;
@@ -99,7 +99,7 @@ async function signNothing(sign: SignLink): Promise<void> {
   await withDeadline(sign(file, { expiresAt: file.expiresAt }), tryTimeoutMs, 'signing a link');
 }
 
-/** Whether a retry may succeed soon: the error or one of its causes is a connection error or a 5xx. */
+/** Whether a retry may succeed soon, because the error or one of its causes is a connection error or a 5xx status. */
 function isPassing(error: unknown): boolean {
   if (error instanceof DeadlineError) return true;
   if (!(error instanceof Error)) return false;

@@ -43,7 +43,7 @@ export class StatusCache {
     );
   }
 
-  /** The next report is a stored one, perhaps an old one. */
+  /** The next report is a stored one, and may be old. */
   expectReplay(): void {
     this.#replay = true;
   }
@@ -55,7 +55,7 @@ export class StatusCache {
     if (report === null || report.at === this.#report?.at) return;
     this.#report = report;
     this.#heardAt = this.#clock.monotonic();
-    // The age of a live report is 0. Only the age of a stored one depends on the clock of the pod that wrote it.
+    // The age of a live report is 0. The age of a stored report depends on the clock of the pod that wrote it.
     this.#ageWhenHeard = replay ? Math.max(0, this.#clock.now() - report.at) : 0;
   }
 
@@ -95,7 +95,7 @@ export interface StatusView {
   readonly report: StatusReport | null;
   readonly reportAgeMs: number;
   readonly installed: readonly Region[];
-  /** Milliseconds since the connection to NATS is down; 0 while it is up. */
+  /** Milliseconds since the connection to NATS was lost; 0 while it is up. */
   readonly natsDownMs: number;
   /** Unix milliseconds. */
   readonly now: number;
@@ -105,8 +105,8 @@ export interface StatusView {
 const natsToleratedMs = 2000;
 
 /**
- * Returns the status that this front serves: the controller's report, marked if it is stale, and overridden by what the front itself
- * observes: its own state (`api`), and whether it can reach the queue.
+ * Returns the status that this front serves. It is the controller's report, marked if it is stale. What the front itself observes overrides
+ * it: its own state (`api`), and whether it can reach the queue.
  */
 export function overlayStatus(view: StatusView): OverallStatus {
   const components = [apiComponent(view), ...reported(view).map((component) => overrideQueueStatus(component, view))];

@@ -41,7 +41,7 @@ import { defaultScopes, revokeKeyQuery } from './keys.ts';
 export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps, AdminUsageDeps {
   /** If undefined, the admin endpoints are disabled. */
   readonly adminToken: string | undefined;
-  /** Limits of accounts that have none set. */
+  /** Limits of accounts that have no limits of their own. */
   readonly defaultLimits: AccountLimits;
   readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
   readonly authenticator: Pick<Authenticator, 'forgetAccount'>;

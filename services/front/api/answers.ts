@@ -79,7 +79,7 @@ export function setRateLimitHeaders(reply: FastifyReply, { rateLimit }: RequestF
   if (rateLimit !== undefined) void reply.headers(rateLimitHeaders(rateLimit));
 }
 
-/** Returns the error responses of a route by status, for all codes that it can fail with; one example for each code. */
+/** Returns the error responses of a route by status. Each response has one example for each code with which the route can fail. */
 export function failureAnswers(codes: readonly ErrorCode[]): Record<number, AnswerDocument> {
   const byStatus = Map.groupBy(codes, (code) => errorTable[code].status);
   return Object.fromEntries(

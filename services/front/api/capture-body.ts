@@ -9,8 +9,8 @@ import type { Connections } from '../http/connections.ts';
 import type { JsonParser } from '../validation/json-parser.ts';
 
 /**
- * Maximum size of a body: the longest html at four bytes a character, and the same again for JSON escapes. Only a client
- * that escapes characters without need can exceed it.
+ * Maximum size of a body: the longest html at four bytes a character, plus the same size for JSON escapes. Only a client that escapes
+ * characters without need can exceed it.
  */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
@@ -37,9 +37,9 @@ export interface CaptureBodyDeps {
 }
 
 /**
- * Reads the bodies of the routes of this scope. A small body is read and validated without an API key, so that errors
- * in it are reported before errors of the key. For a large body the key is looked up while the body arrives; without a
- * valid key the rest is not read. If a client exceeds its share, its key is checked before any of the body is read.
+ * Reads the bodies of the routes of this scope. A small body is read and validated before the API key is checked, so that errors in the
+ * body are reported before errors of the key. For a large body, the key is checked while the body arrives; if the key is not valid, the
+ * rest is not read. If a client has exceeded its share, its key is checked before any of the body is read.
  */
 export function readCaptureBodies(scope: FastifyInstance, deps: CaptureBodyDeps): void {
   scope.addHook('onRequest', async (request) => {
@@ -73,9 +73,9 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   if (small !== null) return deps.parser.parse(small, maxValues);
   if (length > maxBodyBytes) throw tooLarge();
   const caller = (facts.caller ??= await authenticate(request, deps));
-  // If the route checked the key, the account's share was not checked yet.
+  // If the route has checked the key itself, the account's share is checked here.
   deps.limits.checkAccount(caller.account.id);
-  // A body without Content-Length may have the maximum size.
+  // A body with unknown length may have the maximum size.
   const expected = length === 0 ? maxBodyBytes : length;
   const gone = new AbortController();
   raw.once('close', () => gone.abort());

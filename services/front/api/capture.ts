@@ -213,7 +213,7 @@ const createCaptureDocument = {
   description:
     'Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. With the header "Accept: text/event-stream", and responseType "json", the response is a stream of server-sent events from the moment when the capture is queued: an event progress for each step, whose data is {uuid, region, step} and step is queued, rendering or storing, and at last an event result, whose data is the JSON response, or an event error, whose data is {code, message}; what fails before is answered with its status. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.',
   security: [{ apiKey: [] }],
-  // For forms.
+  // Clients can build forms from these groups.
   'x-option-groups': optionGroups,
   'x-link-refusals': [...linkRefusals.keys()],
   response: {

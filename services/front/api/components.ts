@@ -52,8 +52,8 @@ const { properties: diagnostics } = renderDiagnosticsSchema;
 const [, , failedCaptureSchema, deletedCaptureSchema] = captureStateSchema.anyOf;
 
 /**
- * Names of the schemas in the OpenAPI document, which are also the type names in generated clients: part of the public
- * API. Webhook events have no name: oapi-codegen drops schemas that no path uses, and its output then does not compile.
+ * Names of the schemas in the OpenAPI document. They are also the type names in generated clients, and thus part of the public API. Schemas
+ * of webhook events have no name: oapi-codegen drops schemas that no path uses, and its output then does not compile.
  */
 export const components: Readonly<Record<string, object>> = {
   CaptureRequest: captureRequestSchema,

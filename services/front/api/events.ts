@@ -30,9 +30,9 @@ const checkIntervalMs = 30_000;
 
 /** What a stream sends. */
 interface StreamContent {
-  /** Called with each change of a capture of the account, from before `prepare` on. */
+  /** Called with each change of a capture of the account. Changes that occur before `prepare` has ended are reported too. */
   readonly onChange: (event: CaptureEvent) => void;
-  /** Runs after the changes have begun to arrive, and before the stream starts. */
+  /** Runs before the stream starts, when changes are already reported. */
   readonly prepare?: (() => Promise<void>) | undefined;
   /** Runs when the stream has started. */
   readonly onStart?: (() => void) | undefined;

@@ -5,7 +5,9 @@ interface Operation {
   readonly summary?: string;
 }
 
-/** GET /llms.txt (llmstxt.org): describes the service for language models. Made from the OpenAPI document and the list of tools. */
+/**
+ * GET /llms.txt (llmstxt.org) describes the service for language models. The text is made from the OpenAPI document and the list of tools.
+ */
 export function llmsRoute(app: FastifyInstance, publicUrl: string): void {
   let text: string | undefined;
   app.get('/llms.txt', {

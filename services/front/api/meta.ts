@@ -76,7 +76,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
   // Checks only this process. If it reported the state of the service, a load balancer would remove all fronts at once, and clients would
   // not receive the responses that explain the problem.
   app.get('/healthz', {
-    // Each probe of a load balancer calls it every few seconds.
+    // A load balancer calls this route every few seconds.
     logLevel: 'warn',
     schema: {
       operationId: 'getHealthz',
@@ -89,7 +89,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
     handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(health),
   });
 
-  // Relative, so that it works behind a proxy that adds a path.
+  // The address is relative, so that it works behind a proxy that adds a path.
   app.get('/', { schema: { hide: true }, handler: async (_request, reply) => reply.redirect('docs') });
 }
 
@@ -180,7 +180,7 @@ function completed(document: Parameters<NonNullable<FastifyDynamicSwaggerOptions
   return openapiObject;
 }
 
-/** Makes optional bodies optional in the document: @fastify/swagger marks every body with a schema as required. */
+/** Marks optional bodies as optional in the document, because @fastify/swagger marks every body with a schema as required. */
 function markOptionalBodies(openapiObject: { readonly paths?: object }): void {
   const operations = Object.values(openapiObject.paths ?? {}).flatMap((methods) => Object.values(methods ?? {}));
   for (const operation of operations as { requestBody?: { required?: boolean }; [optionalBody]?: boolean }[]) {

@@ -8,7 +8,7 @@ import type { CaptureFile } from '../capture/answer.ts';
 /** A client that reads nothing for this time is disconnected, to free the memory of its response. */
 const stallTimeoutMs = 60_000;
 
-/** Restricts what a browser does with a file from a foreign page: it may only show the file. */
+/** Restricts what a browser may do with a file: it may only show the file, because a foreign page may have made it. */
 export const containment = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",

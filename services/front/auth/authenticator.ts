@@ -51,12 +51,10 @@ export class Authenticator {
 
   /**
    * Returns the key in an Authorization header and its account.
-   *
-   * @param scope null: any valid key is accepted
-   * @param refusal code for a key without the scope and for a suspended account: POST /capture does not use 403
-   * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` if the key lacks the scope or its
-   *   account is suspended; RATE_LIMIT_EXCEEDED if too many unknown keys arrive; INTERNAL_ERROR, within a few seconds, if
-   *   keys cannot be looked up
+   * @param scope the scope that the key must have; null accepts any valid key
+   * @param refusal error code for a key without the scope and for a suspended account, because POST /capture does not use 403
+   * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` if the key lacks the scope or its account is suspended;
+   * RATE_LIMIT_EXCEEDED if too many unknown keys arrive; INTERNAL_ERROR, within a few seconds, if keys cannot be looked up
    */
   async authenticate(
     authorization: string | undefined,
@@ -68,7 +66,7 @@ export class Authenticator {
     return this.authenticateKey(hashKey(token), scope, refusal);
   }
 
-  /** Like {@link authenticate}, for a key of which the request sends only a proof of possession. */
+  /** Like {@link authenticate}, for a request that does not contain the key, but proves that its sender has it. */
   async authenticateKey(hash: string, scope: Scope | null, refusal: 'FORBIDDEN' | 'UNAUTHORIZED'): Promise<Caller> {
     const caller = await this.#lookUp(hash);
     if (caller === null) throw new ServiceError('UNAUTHORIZED');

@@ -119,8 +119,7 @@ function onlyValue(parameters: readonly LinkParameter[], wanted: string): string
 }
 
 /**
- * The error is the same for an unknown key, a key without a secret and a wrong signature, so that it does not reveal
- * which keys exist.
+ * An unknown key, a key without a secret and a wrong signature cause the same error, so that the error does not reveal which keys exist.
  */
 const notSigned = () =>
   new LinkError(

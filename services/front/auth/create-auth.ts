@@ -13,7 +13,7 @@ interface AuthOptions extends Pick<FrontConfig, 'defaultLimits'> {
   readonly lookupTimeoutMs?: number | undefined;
 }
 
-/** Creates what authenticates requests: API keys, and the secrets that sign capture links. */
+/** Creates the objects that authenticate requests by API keys and by the secrets that sign capture links. */
 export function createAuth(session: NatsSession, { defaultLimits, now, lookupTimeoutMs }: AuthOptions) {
   const accounts = new Accounts(session);
   const keys = new Keys(session);

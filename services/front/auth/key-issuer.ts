@@ -7,7 +7,7 @@ import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
-/** A new key in plain text, which is returned once, and its record. */
+/** A new key in plain text, which the API returns only once, and its record. */
 interface MadeKey {
   readonly key: string;
   readonly record: KeyRecord;
@@ -16,9 +16,9 @@ interface MadeKey {
 interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
   readonly linkSecrets: Pick<LinkSecrets, 'rotate' | 'endMadeBy'>;
-  /** Is called when a key has changed, so that caches drop it. */
+  /** Called when a key has changed; caches then drop the key. */
   readonly onChange: (hash: string) => void;
-  /** Is called with the id of a key whose signing secret has changed. */
+  /** Called with the id of a key whose signing secret has changed. */
   readonly onLinkSecret: (id: string) => void;
   readonly now: () => number;
 }
@@ -33,9 +33,9 @@ const cascadeConcurrency = 20;
 
 interface Revoked {
   readonly record: KeyRecord;
-  /** Ids of other keys that were revoked with it. */
+  /** Ids of other keys that were revoked with the key. */
   readonly alsoRevoked: readonly string[];
-  /** Whether all keys that the request covers are revoked. */
+  /** Whether the revocation reached all keys that the request covers. */
   readonly isComplete: boolean;
 }
 
@@ -55,12 +55,11 @@ export class KeyIssuer {
   }
 
   /**
-   * Creates a key with another key of the account, its maker. The new key has at most the scopes and the lifetime of its
-   * maker: without `expiresAt`, it expires with it.
-   *
+   * Creates a key on behalf of another key of the account, its maker. The new key has at most the scopes and the lifetime of its maker:
+   * without `expiresAt`, it expires with its maker.
    * @param wanted `expiresAt: null` requests a key that never expires
    * @throws ServiceError FORBIDDEN if the key would have more scopes than its maker; VALIDATION_ERROR if it would expire later;
-   *   UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the maker has become invalid meanwhile
+   * UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the maker has become invalid meanwhile
    */
   async makeWith(
     maker: KeyRecord,
@@ -89,13 +88,12 @@ export class KeyIssuer {
   }
 
   /**
-   * Creates a key with the same name, scopes and lifetime, and ends the old key after the grace period. The key that the
-   * old key replaced ends immediately. If the old key was rotated before, for example because the response was lost, the
-   * key of that rotation ends immediately as well.
-   *
-   * @param caller the key that rotates, itself or another one
-   * @throws ServiceError NOT_FOUND; CONFLICT if the key is no longer valid; FORBIDDEN if the new key would have more scopes,
-   *   or expire later, than the caller; UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the caller has become invalid meanwhile
+   * Creates a key with the same name, scopes and lifetime, and ends the old key after the grace period. The key that the old key replaced
+   * ends immediately. If the old key was rotated before (a client repeats the request when the response is lost), the key of that earlier
+   * rotation ends immediately as well.
+   * @param caller the key that sends the request: the old key or another one
+   * @throws ServiceError NOT_FOUND; CONFLICT if the key is no longer valid; FORBIDDEN if the new key would have more scopes, or expire
+   * later, than the caller; UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the caller has become invalid meanwhile
    */
   async rotate(caller: KeyRecord, id: string, graceMs: number): Promise<MadeKey> {
     const { keys, now: clock, onChange } = this.#deps;
@@ -135,10 +133,9 @@ export class KeyIssuer {
   }
 
   /**
-   * Revokes a key immediately; a key that is already revoked stays unchanged. With `cascade`, also revokes all keys that were created with
-   * it, directly or indirectly. The key is revoked before they are listed, so that it cannot create further ones. The link secrets that any
-   * of them has created are removed as well.
-   *
+   * Revokes a key immediately. A key that is already revoked stays unchanged. With `cascade`, also revokes all keys that were created with
+   * the key, directly or indirectly. The key is revoked before those keys are listed, so that it cannot create further ones. Link secrets
+   * that any of these keys has created are removed as well.
    * @param account the required owner of the key; null accepts any
    * @param keep id of a key that is kept with all keys that it has created: the key that sends the request
    * @throws ServiceError NOT_FOUND
@@ -153,7 +150,7 @@ export class KeyIssuer {
     const { record } = root;
     const alsoRevoked: string[] = [];
     const seen = new Set<string>();
-    // List again after all of them are revoked, because a key can create others until then.
+    // The keys are listed again after all of them are revoked, because a key can create others until then.
     while (cascade) {
       const lineage = await this.#lineage(record, keep === id ? undefined : keep);
       const ids = lineage.filter((other) => !seen.has(other));
@@ -175,7 +172,10 @@ export class KeyIssuer {
     for (const id of await linkSecrets.endMadeBy(account, makers)) onLinkSecret(id);
   }
 
-  /** Returns the ids of the keys that a key has created, directly or indirectly, except `without` and the keys created with that. */
+  /**
+   * Returns the ids of the keys that a key has created, directly or indirectly. Omits the key `without` and the keys that were created with
+   * it.
+   */
   async #lineage({ account, id }: KeyRecord, without: string | undefined): Promise<readonly string[]> {
     const made = await this.#deps.keys.madeByKey(account);
     const found = new Set([id]);
@@ -255,15 +255,15 @@ function originOf(maker: KeyRecord): Pick<KeyRecord, 'madeBy' | 'notAfter'> {
   return { madeBy: maker.id, ...(notAfter === Infinity ? {} : { notAfter }) };
 }
 
-/** Returns the end of a new key: its lifetime is that of the old key, within the limit of the old key's maker. */
+/** Returns the expiry of the new key: its lifetime is that of the old key, but it does not outlive the maker of the old key. */
 function renewedEnd({ createdAt, expiresAt, notAfter }: KeyRecord, now: number): number | undefined {
   const end = Math.min(expiresAt === undefined ? Infinity : now + (expiresAt - createdAt), notAfter ?? Infinity);
   return end === Infinity ? undefined : end;
 }
 
 /**
- * Returns the end of a new key when the old key was rotated before. The old key ends after its grace period, so the
- * lifetime comes from the key of that rotation.
+ * Returns the expiry of a new key when the old key was rotated before. The expiry of the old key is now the end of its grace period, so the
+ * lifetime comes from the key of the earlier rotation.
  */
 function endOfSuccessor({ revokedAt, expiresAt }: KeyRecord, now: number): number | undefined {
   if (revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= now)) {

@@ -7,7 +7,7 @@ import { commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entrie
 import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 
-/** A stored API key. The key itself is not stored. Times are Unix milliseconds. */
+/** A stored API key. The key in plain text is not stored. Times are Unix milliseconds. */
 export interface KeyRecord {
   readonly id: string;
   readonly account: string;
@@ -18,7 +18,7 @@ export interface KeyRecord {
   readonly revokedAt?: number;
   /** Id of the key that created or rotated it; undefined if the operator did. */
   readonly madeBy?: string;
-  /** Upper bound of the expiry of keys that replace this one in a rotation: the expiry of the key that created it. */
+  /** Latest expiry of the keys that replace this one in rotations: the expiry of the key that created this one. */
   readonly notAfter?: number;
   /** Id of the key that this key replaced. */
   readonly rotatedFrom?: string;
@@ -55,7 +55,7 @@ export class Keys {
     return this.#db.get<KeyRecord>(`key.${hash}`);
   }
 
-  /** Returns the hashes for which a key exists, in one request; any replica may answer. */
+  /** Returns those of the hashes for which a key exists. Uses one request, which any replica may answer. */
   async existing(hashes: readonly string[]): Promise<ReadonlySet<string>> {
     const found = await readMany(
       this.#session,
@@ -107,8 +107,8 @@ export class Keys {
   }
 
   /**
-   * Writes a new key atomically with other keys that change or must stay unchanged. Throws a write conflict if one of them
-   * has changed since it was read, so that a key that is revoked meanwhile cannot create another key.
+   * Writes a new key atomically with other keys that change or must stay unchanged. Throws a write conflict if one of them has changed
+   * since it was read. A key that is revoked meanwhile can therefore not create another key.
    */
   async add(next: { hash: string; record: KeyRecord }, others: readonly ChangedKey[]): Promise<void> {
     const { account, id, madeBy } = next.record;
@@ -120,7 +120,7 @@ export class Keys {
     ]);
   }
 
-  /** Returns the ids of the keys that each key of an account has created, including invalid keys. Read from the leader. */
+  /** Returns the ids of the keys that each key of an account has created, including invalid keys. The leader of the database answers. */
   async madeByKey(account: string): Promise<ReadonlyMap<string, readonly string[]>> {
     const entries = await keysMatching(this.#session, 'db', `keychild.${account}.*.*`);
     const pairs = entries.map((entry) => entry.split('.').slice(2));

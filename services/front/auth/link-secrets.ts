@@ -19,7 +19,7 @@ export interface LinkSecret extends RotatedSecret {
   readonly makers: readonly string[];
 }
 
-/** Secrets of capture links, by the ids of their API keys. HMAC needs them in plain text. */
+/** Secrets of capture links, by the ids of their API keys. They are stored in plain text, because HMAC needs them. */
 export class LinkSecrets {
   readonly #session: NatsSession;
   readonly #db: Entries;
@@ -34,15 +34,15 @@ export class LinkSecrets {
     return this.#db.get<LinkSecret>(entryOf(id));
   }
 
-  /** Returns the keys that have a secret, in one request; any replica may answer. */
+  /** Returns those of the keys that have a secret. Uses one request, which any replica may answer. */
   async existing(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const found = await readMany(this.#session, 'db', ids.map(entryOf));
     return new Set([...found.keys()].map((entry) => entry.slice(entryOf('').length)));
   }
 
   /**
-   * Creates a secret; the current one stays valid for `graceMs` (see {@link rotateSecret}). Throws a write conflict if the
-   * secret, or the key that creates it, has changed meanwhile, so that a revoked key cannot create secrets.
+   * Creates a secret; the current one stays valid for `graceMs` (see {@link rotateSecret}). Throws a write conflict if the secret, or the
+   * key that creates it, has changed meanwhile. A revoked key can therefore not create secrets.
    */
   async rotate(
     key: FoundKey,
@@ -62,8 +62,8 @@ export class LinkSecrets {
   }
 
   /**
-   * Ends the secrets of an account that were created with one of these keys. Returns the ids of the keys that the secrets
-   * belong to. Reads each secret from the leader, so that no new one is missed.
+   * Ends the secrets of an account that were created with one of these keys. Returns the ids of the keys to which the secrets belong. The
+   * leader of the database answers, so that no new secret is missed.
    */
   async endMadeBy(account: string, makers: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     const prefix = `keyid.${account}.`;
@@ -72,7 +72,7 @@ export class LinkSecrets {
     const end = (id: string) => (found: LinkSecret | null) => {
       if (found?.makers.some((maker) => makers.has(maker)) !== true) return found;
       ended.add(id);
-      // An unknown random secret replaces it, so that the next one is written like any other.
+      // A random secret that is not disclosed replaces the ended one, so that the next one is written like any other.
       return { hash: found.hash, secret: newSecret(), former: [], makers: [] };
     };
     for (let start = 0; start < ids.length; start += readsAtOnce) {

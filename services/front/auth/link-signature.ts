@@ -6,13 +6,13 @@ export type LinkParameter = readonly [name: string, value: string];
 /** Prefix of the signed text, so that a signature of a link is not valid for any other purpose. */
 const label = 'GET /capture?';
 
-/** Encodes the parameters and sorts them in the signed order: by name, then by value. */
+/** Encodes the parameters and sorts them by name, then by value. */
 const inOrder = (parameters: readonly LinkParameter[]) =>
   parameters
     .map((parameter) => ({ parameter, name: encode(parameter[0]), value: encode(parameter[1]) }))
     .toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value));
 
-/** Returns the parameters in the signed order. */
+/** Returns the parameters in the order in which they are signed. */
 export const inSignedOrder = (parameters: readonly LinkParameter[]): readonly LinkParameter[] =>
   inOrder(parameters).map(({ parameter }) => parameter);
 

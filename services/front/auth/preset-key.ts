@@ -42,7 +42,7 @@ export async function ensurePresetKey(key: string, { accounts, keys, now }: Stor
     });
   }
   const hash = hashKey(key);
-  // Part of the hash distinguishes successive preset keys.
+  // The id contains a part of the hash, because the operator may configure another preset key later.
   const id = `preset-${hash.slice(0, 8)}`;
   if ((await keys.get(hash)) !== null) return;
   await keys.put(hash, { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
@@ -52,8 +52,8 @@ export async function ensurePresetKey(key: string, { accounts, keys, now }: Stor
 const recheckIntervalMs = 30_000;
 
 /**
- * Ensures periodically, and after each reconnection, that the preset key exists, until the signal aborts: NATS may have
- * restarted with an empty disk. Never throws.
+ * Ensures that the preset key exists, periodically and after each reconnection, until the signal aborts. The key can disappear when NATS
+ * restarts with an empty disk. Never throws.
  */
 export async function keepPresetKey(
   key: string,

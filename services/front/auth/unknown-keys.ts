@@ -7,11 +7,11 @@ import { entryLimit } from '../entry-limit.ts';
 import { TokenBuckets } from '../http/token-buckets.ts';
 import type { Keys } from './keys.ts';
 
-/** Time for which a missing key is cached, unless it is written earlier. */
+/** Time for which the absence of a key is cached. A write of the key ends it earlier. */
 const missingTtlMs = 2000;
 const maxMissing = 10_000;
 
-/** Maximum number of known keys. They are always looked up, regardless of the load by other clients. */
+/** Maximum number of known keys. They can always be looked up, whatever other clients request. */
 const maxKnown = 50_000;
 
 /** Time for which a written key is remembered, because a replica may not have it yet. */
@@ -20,7 +20,7 @@ const maxWritten = 10_000;
 
 /** Limit of look-ups of unknown keys at the leader: a burst, and a rate per second. */
 const lookUpLimit = { capacity: 50, perSecond: 20 };
-/** The key of the only bucket. */
+/** All look-ups at the leader share this one token bucket. */
 const leader = 'leader';
 
 /** Maximum size of a batch of look-ups beyond the limit. */
@@ -45,16 +45,15 @@ interface Waiting {
 }
 
 /**
- * Protects the leader of the database from requests with unknown keys, which any client can send in any number. Missing
- * keys are cached briefly. Look-ups beyond a rate are batched and sent to any replica. An existing key is always
- * confirmed by the leader, so a valid key that is new to this front is delayed by one batch at most. Fronts subscribe to
- * new keys, because a replica may not have them yet.
+ * Protects the leader of the database from requests with unknown keys, of which any client can send any number. The absence of a key is
+ * cached briefly. Look-ups beyond a rate are batched and sent to any replica. The leader confirms every existing key, so a valid key that
+ * is new to this front is delayed by at most one batch. Fronts subscribe to new keys, because a replica may not have them yet.
  */
 export class UnknownKeys {
   readonly #deps: UnknownKeysDeps;
   readonly #known = new LRUCache<string, true>(entryLimit(maxKnown));
   readonly #written = new LRUCache<string, true>({ ...entryLimit(maxWritten), ttl: writtenTtlMs });
-  /** Missing keys, with the id of the NATS connection whose subscription reports when they are written. */
+  /** Missing keys, with the id of the NATS connection that reports when one of them is written. */
   readonly #missing = new LRUCache<string, string>({ ...entryLimit(maxMissing), ttl: missingTtlMs });
   #waiting: Waiting[] = [];
   #isGathering = false;
@@ -101,7 +100,7 @@ export class UnknownKeys {
     return false;
   }
 
-  /** Records whether a key exists, according to the leader or a replica. */
+  /** Records the answer of the leader or a replica: whether a key exists. */
   found(hash: string, exists: boolean): void {
     if (exists) this.#known.set(hash, true);
     else {

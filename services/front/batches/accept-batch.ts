@@ -61,14 +61,14 @@ export interface AcceptedBatch {
   readonly isReplayed: boolean;
 }
 
-/** A key, and the batch of the request that has the lease on it. */
+/** A key, and the batch of the request that has the lease on the key. */
 interface LeasedKey {
   readonly account: string;
   readonly key: string;
   readonly uuid: string;
 }
 
-/** A batch that is about to begin. */
+/** A batch before its first capture is queued. */
 interface NewBatch {
   readonly uuid: string;
   readonly orders: readonly BatchOrder[];
@@ -94,7 +94,7 @@ const admittedAtOnce = 100;
 /** After this time, the front queues no further captures of a batch. Their reservations last as long. */
 const queueMs = reservationMs;
 
-/** Time in which a repeated request continues a batch whose front has died. */
+/** Time in which a repeated request continues a batch after the front of the first request has died. */
 const acceptMs = 10 * 60_000;
 
 /** Time after which another request with the same Idempotency-Key takes over, because the front has probably died. */
@@ -105,15 +105,15 @@ const renewIntervalMs = leaseMs / 4;
 /** The record of a batch is kept as long as those of its captures: 90 days after the files. */
 const retentionMs = 90 * 86_400_000;
 
-/** Time after its acceptance at which the leader looks for the first time whether a batch with a webhook has ended. */
+/** Time after the acceptance of a batch with a webhook at which the leader first checks whether the batch has ended. */
 const firstLookMs = 1000;
 
 const unavailable = 'The batch cannot be stored right now.';
 
 /**
- * Accepts batches of background captures. All requests are validated, and the limits of the account reserved for all of them, before the
- * first is queued. The record of the batch, with the uuids of its captures, is written before: if the front dies, a request with the same
- * Idempotency-Key finds it, and queues only the captures that have no record yet.
+ * Accepts batches of background captures. All requests are validated, and the limits of the account are reserved for all of them, before
+ * the first capture is queued. The record of the batch is written before that as well, and contains the uuids of its captures. If the front
+ * dies, a request with the same Idempotency-Key finds the record and queues only the captures that have no record yet.
  */
 export class BatchAcceptance {
   readonly #deps: AcceptBatchDeps;
@@ -123,8 +123,7 @@ export class BatchAcceptance {
   }
 
   /**
-   * Returns null if the client has disconnected before the batch was accepted.
-   *
+   * Accepts a batch. Returns null if the client has disconnected before that.
    * @throws ServiceError the refusal of a request or of the limits; then no capture is accepted
    */
   async accept(call: BatchCall, facts: RequestFacts): Promise<AcceptedBatch | null> {
@@ -178,7 +177,8 @@ export class BatchAcceptance {
     const { idempotencyKeys: keys, log } = this.#deps;
     const account = caller.account.id;
     const { uuid } = wanted;
-    // Renewed after the record was written: a request that takes over finds the record, or this one notices that it has lost the key.
+    // The lease is renewed after the record was written. Either a request that takes over the key finds the record, or this request notices
+    // here that it has lost the key.
     const confirm = () => this.#renew({ account, key, uuid });
     try {
       return await this.#holding({ account, key, uuid }, () => this.#begin(wanted, caller, facts, confirm));
@@ -208,7 +208,7 @@ export class BatchAcceptance {
     return callNats(() => keys.renew(account, key, uuid, { uuid, until: now() + leaseMs }), idempotencyUnavailable);
   }
 
-  /** @param mayBegin false: another request has the Idempotency-Key */
+  /** @param mayBegin returns false if another request has the Idempotency-Key */
   async #begin(
     { uuid, orders, webhookUrl }: NewBatch,
     caller: Caller,
@@ -234,7 +234,7 @@ export class BatchAcceptance {
     };
     try {
       if (webhookUrl !== undefined) {
-        // The leader looks at the batch even if this front dies.
+        // The leader checks the batch even if this front dies.
         await callNats(() => tasks.schedule(lookAt(batch), now() + dispatchAfterMs), unavailable);
       }
       await callNats(() => batches.create(batch), unavailable);
@@ -258,7 +258,7 @@ export class BatchAcceptance {
     return this.#finish(batch, refused);
   }
 
-  /** Continues a batch whose front has died. Captures that the limits refuse now fail. */
+  /** Continues a batch whose front has died. A capture that the limits refuse now fails. */
   async #continue(
     batch: BatchRecord,
     orders: readonly BatchOrder[],
@@ -282,7 +282,7 @@ export class BatchAcceptance {
     return this.#finish(batch, refused);
   }
 
-  /** Returns the uuids of the captures in the cache by the index of their request. */
+  /** Returns the uuids of captures in the cache that answer requests of the batch, by the index of the request. */
   async #findHits(orders: readonly BatchOrder[], caller: Caller): Promise<ReadonlyMap<number, string>> {
     const { responseCache } = this.#deps;
     const turns = new Semaphore(parallel);
@@ -314,7 +314,7 @@ export class BatchAcceptance {
       const { tokenCost: tokens, priority, region } = accepted;
       const waitSeconds = regions.estimatedWaitSeconds(region);
       const reserve = { id: uuid, tokens, priority, until, adds: bytesAddedBy(accepted), waitSeconds };
-      // The limiter decides in this order. The state of the rate after the first request is that of the batch.
+      // The limiter decides in this order, so the rate limit after the first request is that of the batch.
       const isFirst = position === 0;
       try {
         const request = isFirst ? reserve : { ...reserve, unrated: true };
@@ -368,7 +368,10 @@ export class BatchAcceptance {
     return refused;
   }
 
-  /** Never throws: the captures are queued. If the record cannot be changed, they count as accepted after `acceptUntil`. */
+  /**
+   * Records that the batch is accepted. Never throws: the captures are queued already. If the record cannot be changed, they count as
+   * accepted after `acceptUntil`.
+   */
   async #finish(batch: BatchRecord, failures: ReadonlyMap<number, ServiceError>): Promise<BatchRecord> {
     const { batches, tasks, now, log } = this.#deps;
     const entries = [...failures].map(([index, { code, message }]): [number, BatchRefusal] => [

@@ -8,7 +8,7 @@ export class BatchProgress {
   readonly #batch: BatchRecord;
   readonly #stream: Pick<EventStream, 'send' | 'complete'>;
   readonly #now: () => number;
-  /** Indexes by uuid; a capture from the cache can have several. */
+  /** Indexes of the requests by the uuid of their capture; a capture from the cache can answer several requests. */
   readonly #indexes: ReadonlyMap<string, readonly number[]>;
   /** Changes that arrived before the states were read. */
   #early: CaptureEvent[] = [];
@@ -25,7 +25,7 @@ export class BatchProgress {
     this.#indexes = new Map([...grouped].map(([uuid, entries]) => [uuid, entries.map(([index]) => index)]));
   }
 
-  /** Sets the states that were read after changes had begun to arrive. */
+  /** Sets the states of the captures. They were read after the first changes had arrived. */
   begin(items: readonly BatchItem[]): void {
     this.#items = [...items];
     for (const event of this.#early) this.#apply(event);
@@ -76,7 +76,7 @@ export class BatchProgress {
     this.#stream.send('batch', JSON.stringify(this.#state()));
   }
 
-  /** Returns the part of the batch that changes of its captures determine. */
+  /** Returns the part of the batch that depends on the states of its captures. */
   #state() {
     const { id, status, counts } = batchSummary(this.#batch, this.#items ?? [], this.#now());
     return { id, status, counts };

@@ -19,16 +19,16 @@ import { fillInDevice } from '../capture/visitor-rules.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
 import { isObject } from '../validation/is-object.ts';
 
-/** Maximum number of values in a body: fifty for each request. */
+/** Maximum number of values in a body: fifty for each request of the batch. */
 export const maxBatchValues = 50 * maxBatchRequests;
 
-/** Maximum size of the shared options as JSON, times the number of requests, because they are stored with each capture. */
+/** Maximum size of the shared options as JSON, multiplied by the number of requests, because each capture stores a copy. */
 export const maxSharedBytes = 32 * 1024 * 1024;
 
-/** Number of requests that are validated before other work of this process gets a turn. */
+/** Number of requests that are validated before other work of this process runs. */
 const validatedAtOnce = 20;
 
-/** Number of schema errors that are explained at most. */
+/** Maximum number of schema errors that are explained. */
 const maxErrors = 500;
 
 /** A valid request of a batch. */
@@ -39,9 +39,8 @@ export interface BatchOrder {
 }
 
 /**
- * Merges the shared options into all requests of a body, and makes them background captures. Must run before the validation, which fills in
- * defaults. Leaves invalid bodies unchanged.
- *
+ * Merges the shared options into all requests of a body, and sets the priority of the requests to background. Must run before the
+ * validation, which fills in defaults. Leaves invalid bodies unchanged.
  * @throws ServiceError VALIDATION_ERROR
  */
 export function fillInRequests(body: unknown): void {

@@ -9,7 +9,7 @@ const zipResults = ['sent', 'refused', 'client_gone', 'failed'] as const;
 type ZipResult = (typeof zipResults)[number];
 
 export interface BatchMetrics {
-  /** Counts a request for a batch; `size`: number of captures of an accepted batch. */
+  /** Counts a request for a batch. `size` is the number of captures of an accepted batch. */
   batch(result: BatchResult, size?: number): void;
   /** Counts a zip archive. */
   zip(result: ZipResult): void;

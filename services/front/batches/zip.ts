@@ -16,7 +16,7 @@ interface ManifestEntry {
   readonly status: BatchItem['status'];
   /** Name in the archive; null if the archive has no file of the capture. */
   readonly file: string | null;
-  /** Why it has none, for a capture that has failed or whose file could not be read. */
+  /** Why the archive has no file of the capture: the capture has failed, or its file could not be read. */
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
@@ -27,8 +27,8 @@ export interface ZipDeps {
 }
 
 /**
- * Returns a zip archive of the files of a batch and of `manifest.json`, which lists all captures. Files are stored without compression, because they are
- * compressed, and read one after another at the speed of the client.
+ * Returns a zip archive with the files of a batch and `manifest.json`, which lists all captures. Files are stored without further
+ * compression, and are read one after another at the speed of the client.
  */
 export function zipOf(summary: BatchSummary, items: readonly BatchItem[], deps: ZipDeps): Readable {
   const zip = new ZipFile();

@@ -74,8 +74,8 @@ interface RequestLimits {
 }
 
 /**
- * Validates what the schema cannot check: the rules between fields, the html, and whether the egress policy allows the addresses.
- *
+ * Validates what the schema cannot express: rules between fields, the encoding of the html, and whether the egress policy allows the
+ * addresses.
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
 export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): AcceptedRequest {
@@ -112,8 +112,7 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
 }
 
 /**
- * Checks the options that need a permission of the operator.
- *
+ * Checks that the account may use the options that need a permission of the operator.
  * @throws ServiceError VALIDATION_ERROR, because POST /capture does not use 403
  */
 export function assertPermitted(
@@ -199,12 +198,12 @@ export function newRecord(
   };
 }
 
-/** Whether the HTML is stored with the record, because it is rendered later or again. Otherwise the job contains it. */
+/** Whether the HTML is stored with the record, because it is rendered later or again. Otherwise the HTML is a part of the job. */
 function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean {
   return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
 }
 
-/** Size of the HTML that is stored until the capture ends, or with its file. */
+/** Returns the size of the HTML that is stored until the capture ends, or as long as its file. */
 function keptHtmlBytes(request: AcceptedRequest): number {
   const { source } = request;
   return source.kind === 'html' && keepsHtml(request) ? Buffer.byteLength(source.html) : 0;

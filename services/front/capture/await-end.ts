@@ -121,7 +121,7 @@ export class CaptureWaiter {
       for (;;) {
         for (let reply = this.#mailbox.take(); reply !== undefined; reply = this.#mailbox.take()) {
           const step = stepOf(reply);
-          // Steps decide nothing, so their ticket is not verified.
+          // Steps have no effect besides the event, so their ticket is not verified.
           if (step !== undefined && this.#onStep !== undefined) {
             if (reply.region === this.#job.region) this.#onStep(step);
             continue;
@@ -201,7 +201,7 @@ export class CaptureWaiter {
     this.#onStep?.('queued');
   }
 
-  /** Reads the record, or ends the capture if it is due. Returns null if the capture has not ended. */
+  /** Reads the record, and ends the capture if its deadline has passed. Returns null if the capture has not ended. */
   async #look(now: number, clientIsGone: boolean): Promise<CaptureRecord | null> {
     const { account, uuid, startBy, deadline } = this.#job;
     if (now >= deadline + graceMs) return (await this.#fail(failures.rendering)).record;
@@ -224,7 +224,7 @@ export class CaptureWaiter {
     return { record, bytes: null };
   }
 
-  /** Returns the time at which the record must be read next. */
+  /** Returns when the record must be read next. */
   #nextTurn(lookedAt: number): number {
     const { startBy, deadline } = this.#job;
     return (lookedAt < startBy + graceMs ? startBy : deadline) + graceMs;

@@ -33,9 +33,9 @@ const cancelTimeoutMs = 10 * 60_000;
 const refusalTimeoutMs = 1000;
 
 /**
- * Queues captures and refreshes without a waiting client. Every accepted capture is rendered, even if processes die: the
- * record is written before the job. A task, which is scheduled before both, makes the leader queue the job if this front
- * could not, and later end the capture if no renderer did.
+ * Queues captures and refreshes without a waiting client. Every accepted capture is rendered, even if processes die. To ensure this, the
+ * record is written before the job, and a task is scheduled before both. The task makes the leader queue the job if this front could not do
+ * it. Later it makes the leader end the capture if no renderer has ended it.
  */
 export class BackgroundQueue {
   readonly #deps: BackgroundQueueDeps;
@@ -107,7 +107,7 @@ export class BackgroundQueue {
       await publishJob(jobs, job, this.#deps.now() + acceptTimeoutMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
-        // The refusal should be visible in the record when the client gets its response, but the client does not wait long for it.
+        // The record should show the refusal when the client gets its response, but the client does not wait long for that.
         await Promise.race([this.#cancel(record, refreshNumber, error), delay(refusalTimeoutMs)]);
         throw error;
       }

@@ -13,9 +13,9 @@ interface CacheNameExtras {
 }
 
 /**
- * Returns the name of the cache entry that equal captures of an account share: 64 hex digits. It covers the page, every
- * option that can change a pixel, after defaults, and the requested region. Persistence is part of it, so that a request
- * for a persisted capture is not answered with another one.
+ * Returns the name of the cache entry that equal captures of an account share, as 64 hex digits. The name depends on the page, the
+ * requested region, and every option that can change a pixel, after defaults. It also depends on the persistence, so that a request for a
+ * persisted capture is not answered with one that is not persisted.
  */
 export function cacheName(
   source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string },

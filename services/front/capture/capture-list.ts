@@ -11,9 +11,9 @@ import { statusOf } from '@webcapture/shared/captures/view.ts';
 export interface CaptureListAsk {
   /** Maximum number of records. */
   readonly limit: number;
-  /** A UUIDv7: only captures before it are listed. */
+  /** A UUIDv7. Only captures that were created before it are listed. */
   readonly cursor?: string | undefined;
-  /** Only captures whose status, as clients see it, is this one. */
+  /** Lists only captures that have this status in the view of clients. */
   readonly status?: CaptureStatus | undefined;
   /** Unix milliseconds: the account has no older captures. */
   readonly since: number;
@@ -22,13 +22,13 @@ export interface CaptureListAsk {
 }
 
 interface CaptureListPart {
-  /** Newest first. Can be fewer than the limit, or none, if the scan reached its bounds. */
+  /** The newest records come first. There may be fewer than the limit, or none, if the scan has reached its bounds. */
   readonly records: readonly CaptureRecord[];
   /** Cursor of the next page; null if there are no more. */
   readonly nextCursor: string | null;
 }
 
-/** Limits of what one request scans. */
+/** Limits of the scan that one request causes. */
 export interface ScanBounds {
   readonly days: number;
   readonly records: number;
@@ -37,7 +37,7 @@ export interface ScanBounds {
 /** Maximum number of days counted concurrently while nothing is found, and of records read concurrently. */
 const maxAtOnce = { days: 16, records: 500 };
 
-/** Maximum difference of the fronts' clocks: captures can be slightly newer than now, and older than their account. */
+/** Maximum difference between the clocks of the fronts. A capture can therefore seem to be newer than now, or older than its account. */
 const skewMs = 60_000;
 
 /** Lists the captures of an account, newest first. Scans day by day, so that it never reads all keys at once. */
@@ -58,7 +58,7 @@ export class CaptureList {
     const { limit, cursor, status, since, now } = ask;
     const records: CaptureRecord[] = [];
     const part = (nextCursor: string | null) => ({ records: records.slice(0, limit), nextCursor });
-    // One more than the limit shows whether there is a next page. With a filter, the number of matching records is unknown.
+    // One record more than the limit shows whether there is a next page. With a filter, it is unknown how many records match.
     const wanted = () => (status === undefined ? limit + 1 - records.length : maxAtOnce.records);
     const left = { ...this.#bounds };
     const lastDay = dayOf(since - skewMs);
@@ -67,7 +67,7 @@ export class CaptureList {
       if (left.days === 0) return part(edge);
       const maxDays = Math.min(width, left.days, day - lastDay + 1);
       const { passed, days } = await this.#daysWith(wanted(), account, day, maxDays);
-      // One more than may be read shows whether the days contain more.
+      // One key more than the maximum shows whether the days contain more captures.
       const within = { before: cursor, max: left.records + 1 };
       const uuids = (await Promise.all(days.map((each) => this.#days.uuidsOf(account, each * dayMs, within)))).flat();
       width = uuids.length >= wanted() ? 1 : Math.min(2 * width, maxAtOnce.days);
@@ -86,8 +86,8 @@ export class CaptureList {
   }
 
   /**
-   * Counts captures from `day` into the past until there are `wanted`, or for `maxDays` days. Returns the number of
-   * passed days, and those with captures, newest first.
+   * Counts captures from `day` into the past until there are `wanted`, or for `maxDays` days. Returns the number of days that were counted,
+   * and the days with captures, newest first.
    */
   async #daysWith(wanted: number, account: string, day: number, maxDays: number) {
     if (maxDays === 1) return { passed: 1, days: [day] };
@@ -116,7 +116,7 @@ function firstDay(cursor: string | undefined, now: number): number {
   const today = dayOf(now + skewMs);
   if (cursor === undefined) return today;
   const day = dayOf(timeOfUuid(cursor) ?? 0);
-  // The boundary of a day, at which a scan has stopped, has no captures of its day before it.
+  // If a scan has stopped at the boundary of a day, that day has no captures before the cursor.
   return Math.min(today, cursor === firstUuidOf(day * dayMs) ? day - 1 : day);
 }
 
@@ -124,13 +124,13 @@ const dayOf = (time: number) => Math.floor(time / dayMs);
 
 export const dayMs = 86_400_000;
 
-/** Minimum number of keys of a cached day. Smaller days are read each time, which is fast. */
+/** Minimum number of keys of a day that is cached. Smaller days are read each time, which is fast. */
 const minKeys = 2000;
 
 /** Maximum number of keys of all cached days: about 40 MB. */
 const maxKeys = 300_000;
 
-/** Maximum age of a cached day, because records expire. */
+/** Maximum age of a cached day. It is limited because records expire. */
 const keepMs = 600_000;
 
 /** Maximum time between the acceptance of a capture and its record, including clock differences of fronts. */
@@ -140,7 +140,7 @@ const settleMs = 120_000;
 const newRecords = { atOnce: 1000, max: 4000 };
 
 interface Day {
-  /** Newest first. */
+  /** The newest uuid comes first. */
   readonly uuids: readonly string[];
   /** When the whole day was read, Unix milliseconds. */
   readonly askedAt: number;
@@ -149,8 +149,8 @@ interface Day {
 }
 
 /**
- * The uuids of an account's captures of a day. Listing the keys of a day with 100,000 captures takes 200 ms of the
- * server and the client, even for a small part. Therefore large days are cached, and only new captures are read.
+ * The uuids of an account's captures by day. Listing the keys of a day with 100,000 captures takes the server and the client 200 ms, even
+ * if few of them are needed. Therefore large days are cached, and only new captures are read.
  */
 class DayKeys {
   readonly #session: NatsSession;
@@ -195,13 +195,13 @@ class DayKeys {
     return asking;
   }
 
-  /** Adds the captures that were written since. Returns null if there are too many. */
+  /** Adds the captures that were written since the day was cached. Returns null if there are too many. */
   async #renew(prefix: string, day: Day): Promise<Day | null> {
     const written = new Set<string>();
     for (let { sequence } = day; ;) {
       const { keys, last } = await this.#writtenAfter(sequence, prefix);
       for (const key of keys) written.add(key);
-      // Any replica may answer, perhaps an outdated one. Continue after the last message that it returned.
+      // An outdated replica may have answered. The next read continues after the last message that it returned.
       sequence = last;
       if (keys.length < newRecords.atOnce) return { ...day, sequence, uuids: merged(day.uuids, written, prefix) };
       if (written.size >= newRecords.max) return null;

@@ -5,7 +5,7 @@ import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { callNats } from '../nats.ts';
 
-/** Time after its deadline during which an open capture is left to its front and the leader. */
+/** Time after the deadline of an open capture in which only its front and the leader may end it. */
 const graceMs = 3000;
 
 export interface ReadStateDeps {
@@ -16,9 +16,8 @@ export interface ReadStateDeps {
 }
 
 /**
- * Returns the current record of an account's capture, or null if there is none. A capture that is still open after its
- * deadline (all processes that were responsible have died) is failed here, so that clients do not wait forever.
- *
+ * Returns the current record of an account's capture, or null if there is none. If the capture is still open after its deadline, all
+ * processes that should have ended it have died. This function then fails it, so that clients do not wait forever.
  * @throws ServiceError INTERNAL_ERROR if the record cannot be read
  */
 export function findState(

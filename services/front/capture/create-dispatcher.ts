@@ -8,14 +8,14 @@ type DispatcherParts = SettlementDeps &
   Omit<DispatcherDeps, 'inbox' | 'settlements' | 'maxPayload' | 'now'> &
   Omit<ResultQueueDeps, 'settlements' | 'removeHtml'>;
 
-/** Creates the dispatcher, which sends jobs of waiting clients to renderers, and the queue of all other results. */
+/** Creates the dispatcher, which sends jobs of waiting clients to renderers, and the queue of results, which settles all others. */
 export function createDispatcher(parts: DispatcherParts) {
   const { session, captures, tickets, htmlStore, onSettled, onMalformed, log } = parts;
   const settlements = new ResultSettler(parts);
   const onStarted = async ({ result, region }: ReceivedReply) => {
     const ticket = await tickets.open(result.ticket);
     if (ticket?.region !== region) onSettled({ outcome: 'forged', region, tokens: 0 });
-    // A capture that a client waits for has no record yet.
+    // An interactive capture has no record yet.
     else if (result.outcome.kind === 'started' && ticket.draft === undefined) {
       await captures.change(ticket, begin(ticket.revision));
     }

@@ -86,11 +86,11 @@ export class Dispatcher {
     }
   }
 
-  /** Returns the source for the job; large HTML is stored separately if the message would exceed the limit. */
+  /** Returns the source that the job contains. Large HTML is stored separately if the message would exceed the limit. */
   #sourceFor({ source, secrets }: AcceptedRequest, record: CaptureRecord): CaptureSource {
     if (source.kind === 'url') return source;
     const { uuid, region } = record;
-    // The ticket contains the record as well, in base64.
+    // The ticket contains a copy of the record in base64.
     const keptBytes = Buffer.byteLength(JSON.stringify(record)) * (1 + 4 / 3);
     const clearBytes = secrets === undefined || record.secrets !== undefined ? 0 : maxSecretsBytes;
     const room = this.#deps.maxPayload() - jobOverheadBytes - keptBytes - clearBytes;
@@ -125,9 +125,8 @@ export class Dispatch {
   }
 
   /**
-   * Queues the capture. The returned waiter resolves when it has ended; for a failed capture, it resolves to a record with
-   * the failure.
-   *
+   * Queues the capture and returns a waiter, which resolves when the capture has ended. For a failed capture, the waiter resolves to a
+   * record with the failure.
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
   async publish(): Promise<CaptureWaiter> {
@@ -162,7 +161,7 @@ export class Dispatch {
     );
   }
 
-  /** Removes HTML that will not be rendered again. If that fails, the HTML expires. */
+  /** Removes HTML that will not be rendered again. If the removal fails, the HTML expires later. */
   #removeHtml({ record }: AwaitedResult): void {
     const { source } = this.#prepared.job;
     if (isOpen(record) || source.kind !== 'stored-html') return;

@@ -35,7 +35,7 @@ export function* brokenEncryption(
   for (const [name, password = ''] of Object.entries({ userPassword, ownerPassword })) {
     if (Buffer.byteLength(password) > maxPasswordBytes)
       yield `${at}.${name} must have at most ${maxPasswordBytes} bytes in UTF-8`;
-    // According to ISO 32000-2, viewers normalize a password (SASLprep, RFC 4013) before they try it. Not all of them do.
+    // ISO 32000-2 tells viewers to normalize a password (SASLprep, RFC 4013) before they try it. Not all viewers do that.
     if (unprintable.test(password) || invisible.test(password) || password.normalize('NFKC') !== password) {
       yield `${at}.${name} must have no control or invisible characters, and the normal form NFKC of Unicode`;
     }
@@ -72,7 +72,7 @@ function* brokenAttachments(attachments: readonly AttachmentRequest[]): Generato
     if (/[/\\]/.test(name) || unprintable.test(name) || /^\.{1,2}$/.test(name) || name.trim() !== name) {
       yield `${path}.name must be a file name without slashes, backslashes, control characters and outer spaces, not ${describeValue(name)}`;
     }
-    // Many file systems ignore case.
+    // Two names must not differ only in case, because many file systems ignore case.
     const key = name.normalize('NFC').toLowerCase();
     if (names.has(key)) yield `${path}.name must be unique, ignoring case: ${describeValue(name)} is given twice`;
     names.add(key);

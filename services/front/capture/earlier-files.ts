@@ -19,9 +19,8 @@ export interface KeptFile {
 }
 
 /**
- * Copies the file that a refresh is about to replace, if it is to be kept or compared. A repeated settlement finds the copy, so it does not
- * copy the new file.
- *
+ * Copies the file that a refresh is about to replace, if the earlier file is to be kept or compared. If the settlement is repeated, it
+ * finds the copy and does not copy again, because the file may already be the new one.
  * @param deadline Unix milliseconds by the server's clock
  */
 export async function keepEarlierFile(
@@ -47,14 +46,14 @@ interface ComparisonDeps {
   readonly byteQuota: Pick<ByteQuota, 'reserve'>;
 }
 
-/** The new file of a refresh, its size before `resize`, and its areas with ignored elements. */
+/** The new file of a refresh, its size before `resize`, and the areas of its ignored elements. */
 interface NewPicture {
   readonly file: StoredFile;
   readonly originalSize: { readonly width: number } | undefined;
   readonly ignored: readonly PictureArea[] | undefined;
 }
 
-/** A comparison, and the release of the bytes that are reserved for its picture. */
+/** A comparison, and a function that releases the bytes that are reserved for its picture. */
 interface StoredComparison {
   readonly comparison: Comparison;
   readonly release: (isStored: boolean) => void;

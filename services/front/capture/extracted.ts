@@ -26,8 +26,8 @@ const reads = new ReadCache<Extracted>();
 const semaphore = new Semaphore(maxReads);
 
 /**
- * Returns the extracted parts of a page: absent if they were not requested, null if there are none. If they cannot be read, logs the
- * error and returns null, so that the rest of the response is still sent.
+ * Returns the extracted parts of a page. A part that was not requested is absent; a part that the page does not have is null. If the parts
+ * cannot be read, logs the error and returns null, so that the rest of the response is still sent.
  */
 export async function extractedOf(
   record: CaptureRecord,
@@ -45,7 +45,10 @@ export async function extractedOf(
   }
 }
 
-/** Adds the extracted parts to an answer. They are not kept with an Idempotency-Key, because they are large and already stored. */
+/**
+ * Adds the extracted parts to an answer. They are not stored with the answer of an Idempotency-Key, because they are large and stored
+ * already.
+ */
 export async function withExtracted(
   answer: CaptureAnswer,
   account: string,

@@ -19,7 +19,7 @@ export function harOf({ startedAt, pageUrl, requests, durationMs }: Diagnostics)
   };
 }
 
-/** @param untilEndMs from the start of the request to the end of the rendering, used if the request did not end */
+/** @param untilEndMs time from the start of the request to the end of the rendering; used if the request did not end */
 function entryOf(request: RequestEntry, startedDateTime: string, untilEndMs: number) {
   const { url, method, status, error, mimeType, bytes, waitMs, durationMs } = request;
   const time = durationMs ?? Math.max(0, untilEndMs);

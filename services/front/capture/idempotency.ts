@@ -13,8 +13,9 @@ import type { WaitClock } from '../http/request-facts.ts';
 import { callNats, callTimeoutMs } from '../nats.ts';
 
 /**
- * Outcome of a request with an Idempotency-Key: the first request, replayed from an earlier response, replayed after
- * waiting for it, refused because of another body, or taken over from a request that ended without a response.
+ * How a request with an Idempotency-Key was answered. `first`: it was the first request. `replayed`: with the response of an earlier
+ * request. `waited`: likewise, after waiting for that response. `mismatch`: refused, because the body differs. `taken_over`: like the
+ * first, because the earlier request has ended without a response.
  */
 export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
@@ -41,15 +42,15 @@ interface IdempotentRequest {
   readonly wait: WaitClock;
 }
 
-/** Either the request gets the lease, or it gets the response of an earlier request, or its client has disconnected. */
+/** The request has the lease, or it has the response of an earlier request, or its client has disconnected. */
 export type IdempotencyTurn =
   | { readonly kind: 'lease'; readonly lease: IdempotencyLease }
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
   | { readonly kind: 'client-gone' };
 
 /**
- * The right to determine the response for an Idempotency-Key. The holder names the capture before it begins, reports its
- * outcome by `complete` or `release`, and closes the lease.
+ * The right to determine the response for an Idempotency-Key. The holder names the capture before it queues it, reports the outcome by
+ * `complete` or `release`, and closes the lease.
  */
 export interface IdempotencyLease {
   /**
@@ -60,7 +61,7 @@ export interface IdempotencyLease {
    * @throws LeaseLostError; ServiceError INTERNAL_ERROR if the lease cannot be renewed
    */
   nameCapture(options?: { readonly uuid?: string | undefined; readonly lastsMs?: number }): Promise<string>;
-  /** Stores the response for later requests. Null: the client has disconnected, and the capture may still end. Never throws. */
+  /** Stores the response for later requests. Null means that the client has disconnected, while the capture may still end. Never throws. */
   complete(answer: KeptAnswer | null): Promise<void>;
   /** Frees the key after a failed request, unless its capture has completed. Never throws. */
   release(): Promise<void>;
@@ -74,14 +75,14 @@ export class LeaseLostError extends Error {}
 /** Maximum time that a response is delayed by storing it. */
 const keepTimeoutMs = 2000;
 
-/** A lease whose capture has no record expires this long after the last renewal, because its front has died. */
+/** If a capture has no record this long after the last renewal of its lease, the lease expires, because its front has died. */
 const leaseTtlMs = 15_000;
 
 const renewIntervalMs = leaseTtlMs / 3;
 
 export const idempotencyUnavailable = 'The Idempotency-Key cannot be looked up right now.';
 
-/** Gives all requests of an account with the same Idempotency-Key the response of the first one, on all fronts. */
+/** Gives all requests of an account with the same Idempotency-Key the response of the first one, on whichever front they arrive. */
 export class Idempotency {
   readonly #deps: IdempotencyDeps;
 
@@ -130,7 +131,10 @@ export class Idempotency {
     return { kind: 'client-gone' };
   }
 
-  /** Returns the response of the request that has the lease; null while it is in progress; `none` if it ended without one. */
+  /**
+   * Returns the response of the request that has the lease; null while that request is in progress; `none` if it has ended without a
+   * response.
+   */
   async #find(
     { account, view }: Omit<IdempotentRequest, 'key'>,
     key: string,
@@ -195,7 +199,7 @@ class KeyLease implements IdempotencyLease {
     this.#closed.abort();
   }
 
-  /** `mayEnd`: the capture may be in progress; it has no record before it ends. */
+  /** `mayEnd` means that the capture may be in progress; it has no record before it ends. */
   async #release({ mayEnd }: { readonly mayEnd: boolean }): Promise<void> {
     const { captures, keys, log } = this.#deps;
     const { account, key, uuid } = this.#leased;
@@ -214,7 +218,7 @@ class KeyLease implements IdempotencyLease {
     while (await delay(renewIntervalMs, this.#closed.signal)) {
       const { uuid } = this.#leased;
       try {
-        // The capture may have been renamed meanwhile.
+        // Another call may have renamed the capture meanwhile.
         if (!(await this.#write(uuid)) && uuid === this.#leased.uuid) return;
       } catch (error) {
         this.#deps.log.debug({ err: error, uuid }, 'an idempotency key could not be renewed; trying again');
@@ -246,7 +250,7 @@ const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
   close: () => undefined,
 });
 
-/** Stores the response. If that fails, later requests find it by the capture. */
+/** Stores the response. If that fails, later requests find the response through the record of the capture. */
 async function keep(
   { keys, log }: Pick<IdempotencyDeps, 'keys' | 'log'>,
   { account, key, uuid }: LeasedKey,
@@ -261,8 +265,7 @@ async function keep(
 }
 
 /**
- * Returns the Idempotency-Key of a request; undefined without the header.
- *
+ * Returns the Idempotency-Key of a request; undefined if the request has no such header.
  * @param values of all headers of that name, as received
  * @throws ServiceError VALIDATION_ERROR
  */

@@ -4,11 +4,10 @@ import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { isObject } from '../validation/is-object.ts';
 
 /**
- * Returns a request without its optional fields that are equal to their default. A request with such a field is then equal to one without
- * it: for the cache, for an Idempotency-Key, and for the renderer.
- *
- * @param options `isForDisplay`: also without required fields that are equal to their default, secrets, and
- * fields that the schema does not have
+ * Returns a request without its optional fields that are equal to their default. The cache, an Idempotency-Key and the renderer then treat
+ * a request that states a default like one that omits it.
+ * @param options `isForDisplay`: also omits required fields that are equal to their default, secrets, and fields that the schema does not
+ * have
  */
 export function omitDefaults<T extends object>(
   value: T,

@@ -72,9 +72,8 @@ const defaults = Object.fromEntries(
 ) as unknown as PdfRequest & { readonly margin: number };
 
 /**
- * Returns the page set-up with all defaults, and lengths in millimeters, of a request that satisfies {@link brokenPdfRules}.
- * Later additions are absent unless they differ from their default, so that they do not change the cache key.
- *
+ * Returns the page set-up with all defaults, and lengths in millimeters. The request must satisfy {@link brokenPdfRules}. Fields that were
+ * added later are absent if they equal their default, so that cache keys do not change.
  * @param isHtml whether the request supplies the HTML of the page
  * @throws ServiceError VALIDATION_ERROR
  */

@@ -26,7 +26,10 @@ export function* brokenPersistenceRules(
   yield* brokenScheduleRules(schedule, minRefreshSeconds);
 }
 
-/** A schedule repeats its times each day, and one with an hour between them has 24 a day at most. */
+/**
+ * Number of runs that are checked. A schedule repeats its times each day, and one with at least an hour between its runs has at most 24 a
+ * day.
+ */
 const checkedRuns = 50;
 
 /** Runs are compared from the start of a leap year, so that the response does not depend on the day of the request. */
@@ -52,7 +55,7 @@ function* brokenScheduleRules(
   }
 }
 
-/** Returns null for an invalid expression. Daylight saving time does not count, so the runs are those of UTC. */
+/** Returns the first runs in UTC, because daylight saving time is ignored here. Returns null for an invalid expression. */
 function checkedRunsOf(cron: string): readonly number[] | null {
   try {
     return runsAfter({ cron, timeZone: 'UTC' }, checkedFrom - 1, checkedRuns);

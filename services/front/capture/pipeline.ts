@@ -60,7 +60,7 @@ export interface CaptureCall {
 interface Validated {
   readonly accepted: AcceptedRequest;
   readonly idempotencyKey: ReturnType<typeof readIdempotencyKey>;
-  /** A cached capture that could answer. */
+  /** A cached capture that may answer the request. */
   readonly candidate: CaptureRecord | null;
 }
 
@@ -70,15 +70,15 @@ interface Order {
   readonly account: Account;
   /** Id of the API key. */
   readonly key: string;
-  /** A cached capture that could answer. */
+  /** A cached capture that may answer the request. */
   readonly candidate: CaptureRecord | null;
   readonly lease: IdempotencyLease;
   readonly view: AnswerOptions;
 }
 
 /**
- * Processes a capture request from validation to response, in the order that the API specifies. Writes what it learns
- * into `facts`, even if it fails.
+ * Processes a capture request from validation to response, in the order that the API specifies. Writes facts about the request into
+ * `facts`, even if the request fails.
  */
 export class CapturePipeline {
   readonly #deps: CapturePipelineDeps;
@@ -292,8 +292,8 @@ function attributesOf({ options, priority, source }: AcceptedRequest) {
 }
 
 /**
- * Returns the body without secrets for comparison with other bodies, because its hash is stored. Secrets are replaced by a keyed hash,
- * or by their names if no key is configured.
+ * Returns the body without its secrets. The hash of the result is stored and compared with the hashes of other bodies. Each secret is
+ * replaced by a keyed hash, or by its name if no key is configured.
  */
 export function withoutSecrets(
   body: CaptureRequest,

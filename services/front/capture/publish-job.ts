@@ -36,7 +36,7 @@ export function orUnavailable(cause: unknown): unknown {
   return isTransient(cause) ? natsUnavailable('The queue cannot be reached right now.', cause) : cause;
 }
 
-/** Stores supplied HTML outside of the job: it is too large, or is rendered later or again. */
+/** Stores supplied HTML that is not a part of the job because it is too large, or is rendered later or again. */
 export interface HtmlStore {
   /** Stores HTML for the renderers of a region. `expiresAt` in Unix milliseconds. */
   put(target: { readonly region: Region; readonly name: string }, html: string, expiresAt: number): Promise<void>;

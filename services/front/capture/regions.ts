@@ -42,9 +42,8 @@ export class RegionSelector {
   }
 
   /**
-   * Chooses the region in which a capture is queued. Refuses immediately, unless the connection or the watch of heartbeats
-   * has just started and not all renderers are known yet. Then it waits at most 3 s without a connection, and 10 s with one.
-   *
+   * Chooses the region in which a capture is queued. Usually refuses immediately if no region is available. If the connection or the watch
+   * of heartbeats has just started, not all renderers are known yet; then waits at most 3 s without a connection, and 10 s with one.
    * @throws ServiceError REGION_UNAVAILABLE
    */
   async choose(asked: 'auto' | Region): Promise<Region> {
@@ -92,7 +91,7 @@ export class RegionSelector {
           ? `No renderer of any region is available now. Try again in ${retrySeconds} s.`
           : `No renderer of the region ${asked} is available now. Try again in ${retrySeconds} s, or use auto.`,
     };
-    // No Retry-After: it is unknown when the operator installs the region.
+    // The error has no Retry-After, because it is unknown when the operator installs the region.
     if (reason === 'not-installed' || reason === 'pending') {
       return new ServiceError('REGION_UNAVAILABLE', messages[reason], { causedBy: 'client' });
     }
@@ -143,7 +142,7 @@ export class RegionQueues {
           await withDeadline(found, queuesTimeoutMs, `looking for the queues of ${region}`);
           this.#missing.delete(region);
         } catch (error) {
-          // If the server does not answer, keep the last result.
+          // If the server does not answer, the last result stays valid.
           if (isNotProvisioned(error)) this.#missing.add(region);
         }
       }),
@@ -152,10 +151,9 @@ export class RegionQueues {
 }
 
 /**
- * Returns whether all renderers must have been heard, so that a missing one is considered unavailable.
- *
- * @param times in milliseconds, 0 if not applicable: since the connection is up, since heartbeats are watched, and since the capture
- *   waits for a region
+ * Returns whether every renderer must have sent a heartbeat by now, so that a renderer without one is considered unavailable.
+ * @param times in milliseconds, 0 if not applicable: since the connection is up, since heartbeats are watched, and since the capture waits
+ * for a region
  */
 export function hasHeardAll({
   upForMs,
@@ -175,21 +173,21 @@ export interface RegionLoad {
   readonly region: Region;
   /** Whether the operator lets the region scale to zero: captures wait in its queue until a renderer starts. */
   readonly mayBeEmpty: boolean;
-  /** Whether its queues exist. */
+  /** Whether the queues of the region exist. */
   readonly hasQueues: boolean;
-  /** Whether it is in another cluster and has never worked. */
+  /** Whether the region is in another cluster and has never worked. */
   readonly isPending: boolean;
   /** Number of renderers that accept captures now. */
   readonly renderers: number;
-  /** Slots of these renderers. */
+  /** Total number of slots of these renderers. */
   readonly slots: number;
   /** Slots in use according to the last heartbeats. */
   readonly busy: number;
-  /** Number of captures in its queue according to the last status report. */
+  /** Number of captures in the queue of the region, according to the last status report. */
   readonly queued: number;
-  /** Captures of this front in progress there. More current than heartbeats, but without those of other fronts. */
+  /** Number of captures of this front in progress in the region. It is more current than heartbeats, but does not include other fronts. */
   readonly inFlight: number;
-  /** Recent mean duration of a capture there; null if there was none. */
+  /** Recent mean duration of a capture in the region; null if there was none. */
   readonly renderMs: number | null;
 }
 
@@ -238,8 +236,8 @@ const queueLength = ({ queued, inFlight }: RegionLoad) => queued + inFlight;
 const usualRenderMs = 3000;
 
 /**
- * Returns the whole seconds until a capture that is queued in the region now may start: the waiting captures, divided
- * among the slots, each with the recent mean duration. Null if the region has no slots.
+ * Returns in how many whole seconds a capture that is queued in the region now may start. The estimate divides the waiting captures among
+ * the slots, and assumes the recent mean duration for each. Returns null if the region has no slots.
  */
 export function estimateWaitSeconds(
   load: Omit<RegionLoad, 'region' | 'mayBeEmpty' | 'hasQueues' | 'isPending' | 'renderers'>,

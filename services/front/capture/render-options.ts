@@ -6,8 +6,8 @@ import { redactedSecrets } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
 
 /**
- * Returns the options that affect the pixels. The request must satisfy all rules, and have no optional values that are equal to their
- * default (`omitDefaults`). Throws a VALIDATION_ERROR for a PDF without room.
+ * Returns the options that affect the pixels. The request must satisfy all rules, and must not contain optional values that are equal to
+ * their default (`omitDefaults`). Throws a VALIDATION_ERROR if a PDF has no room within its margins.
  */
 export function renderOptions(request: CaptureRequest): RenderOptions {
   const pdf = pdfOptions(request.pdf, request.html !== undefined);
@@ -26,7 +26,7 @@ function pageOptions(request: CaptureRequest): Omit<RenderOptions, 'pdf'> {
     request[name] !== undefined && !(name === 'media' && request.media === defaultMedia(request.format));
   return {
     ...(Object.fromEntries(pageOptionNames.filter(isSet).map((name) => [name, request[name]])) as CaptureRequest),
-    // The time has one notation, so that equal times share a cache entry.
+    // The time is converted to one notation, so that equal times share a cache entry.
     ...(request.freeze === undefined ? {} : { freeze: { ...request.freeze, time: isoTime(request.freeze.time) } }),
     ...(request.steps === undefined ? {} : { steps: withoutValues(request.steps) }),
     // The parts are sorted, because their order does not matter.

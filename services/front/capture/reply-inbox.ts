@@ -85,7 +85,7 @@ export class ReplyInbox {
     return replySubject(region, this.#id, uuid);
   }
 
-  /** Opens a mailbox for one capture. It must be open before the capture is queued, because a result may arrive quickly. */
+  /** Opens a mailbox for one capture. It must be open before the capture is queued, because a result can arrive soon after that. */
   open(uuid: string): PendingReplies {
     const mailbox = new PendingReplies();
     this.#mailboxes.set(uuid, mailbox);

@@ -21,11 +21,10 @@ export interface RequestRefreshDeps extends ReadStateDeps {
 }
 
 /**
- * Queues the next refresh of a capture, unless one is in progress. Returns the current record. Writes what it learns into
- * `facts`, even if it fails.
- *
- * @throws ServiceError the refusal of a step; CONFLICT for a capture that cannot be refreshed; FORBIDDEN for one with an
- *   option that the account may no longer use
+ * Queues the next refresh of a capture, unless one is in progress. Returns the current record. Writes facts about the request into `facts`,
+ * even if the request fails.
+ * @throws ServiceError the refusal of a step; CONFLICT for a capture that cannot be refreshed; FORBIDDEN for a capture with an option that
+ * the account may no longer use
  */
 export async function requestRefresh(
   { uuid, authorization }: { readonly uuid: string; readonly authorization: string | undefined },
@@ -72,7 +71,7 @@ function assertHasFile({ status, expiresAt, url, persistence, options, secrets }
     const state = status === 'completed' ? 'expired' : status;
     throw new ServiceError('CONFLICT', `Only a completed capture can be refreshed; this one is ${state}.`);
   }
-  // The HTML of a background capture is stored for a while even without persistence, but perhaps not until the refresh.
+  // The HTML of a background capture is stored for a while even without persistence, but may expire before the refresh.
   if (url === 'about:blank' && persistence === undefined) {
     throw new ServiceError(
       'CONFLICT',

@@ -24,7 +24,7 @@ import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { WaitClock } from '../http/request-facts.ts';
 import { WatchedReadCache } from '../read-cache.ts';
 
-/** Outcome of a request that may use the cache: answered from the cache, answered after waiting for an equal capture, or rendered. */
+/** How a request that may use the cache was answered: from the cache, by waiting for an equal capture, or by its own capture. */
 export type CacheResult = 'hit' | 'followed' | 'miss';
 
 interface ResponseCacheDeps {
@@ -50,23 +50,23 @@ interface CacheRequest {
   readonly wait: WaitClock;
 }
 
-/** Either a capture answers the request, or the request renders, with the lease on its key, or its client has disconnected. */
+/** A capture answers the request, or the request has the lease on its key and renders, or its client has disconnected. */
 export type CacheTurn =
   | { readonly kind: 'found'; readonly record: CaptureRecord }
   | { readonly kind: 'lease'; readonly lease: CacheLease | null }
   | { readonly kind: 'client-gone' };
 
-/** The right to render for all equal requests, until it is released or expires, or its capture has completed. */
+/** The right to render for all equal requests. It ends when it is released, when it expires, or when its capture has completed. */
 interface CacheLease {
-  /** UUID of the capture, by which other requests find it. */
+  /** UUID of the capture. Other requests find the capture by it. */
   readonly uuid: string;
   readonly key: CacheKey;
   /**
-   * Extends the lease when the job is queued. From then on the capture ends within `lastsMs`, even if this front dies. Not
+   * Extends the lease when the job is queued. From then on the capture ends within `lastsMs`, even if this front dies. The write is not
    * awaited: if the lease expires, the only cost is a second rendering.
    */
   extend(lastsMs: number): void;
-  /** Releases the lease, so that followers need not wait for its expiry. Not awaited. */
+  /** Releases the lease, so that followers need not wait for its expiry. The write is not awaited. */
   release(): void;
 }
 
@@ -80,26 +80,26 @@ const maxEntries = 10_000;
 const lookupTimeoutMs = 1500;
 
 /**
- * A lease whose capture is not queued within this time expires, because its front has probably died. If not, the only
- * cost is a second rendering.
+ * A lease expires if its capture is not queued within this time, because the front has probably died. If the front is alive, the only cost
+ * is a second rendering.
  */
 const leaseTtlMs = 10_000;
 
-/** A follower fails with the last failure after this number of failed captures. */
+/** Number of failed captures after which a follower fails with the last failure. */
 const maxFailures = 2;
 
 /**
- * Interval of reads of the entry and the record, in case a notification of a write was lost. The first read is early,
- * because a notification can arrive before the write is readable; then the interval doubles.
+ * Interval of reads of the entry and the record, in case the notification of a write was lost. The first read is early, because a
+ * notification can arrive before the write is readable. Each further interval is twice as long.
  */
 const pollIntervalMs = { first: 50, last: 2000 };
 
-/** Time after the deadline of a capture until its record is settled. */
+/** Time after the deadline of a capture in which its record is settled. */
 const settleTimeoutMs = 3000;
 
 const callTimeoutMs = 4000;
 
-/** The end of following a capture. `over`: the capture was cancelled, its front died, or the capture is unknown. */
+/** How following a capture has ended. `over` means that the capture was cancelled, its front died, or the capture is unknown. */
 type FollowEnd =
   | { readonly kind: 'completed'; readonly record: CaptureRecord }
   | { readonly kind: 'failed'; readonly failure: CaptureFailure }
@@ -120,8 +120,8 @@ export class ResponseCache {
   }
 
   /**
-   * Returns a cached capture that could answer the request, for the account of the caller or of the token in the Authorization header.
-   * The caller must verify the API key before it discloses the result. Returns null if NATS is unavailable.
+   * Returns a cached capture that may answer the request. The account is that of the caller or of the token in the Authorization header.
+   * The API key must be verified before the result is disclosed. Returns null if NATS is unavailable.
    */
   async candidate(
     { authorization, caller }: { readonly authorization: string | undefined; readonly caller?: Caller },
@@ -144,10 +144,9 @@ export class ResponseCache {
   }
 
   /**
-   * Returns the candidate, or the capture of an equal request in progress on any front. Otherwise returns the lease to
-   * render, which is null if the request does not use the cache. If the followed capture fails, one of its followers gets
-   * the lease; if that capture fails too, the others fail with the same error.
-   *
+   * Returns the candidate, or the capture of an equal request that is in progress on any front. Otherwise returns the lease to render, or
+   * null in its place if the request does not use the cache. If the capture that others follow fails, one of the followers gets the lease.
+   * If the capture of that follower fails too, the others fail with the same error.
    * @throws ServiceError the failure of the followed captures
    */
   async acquire(request: CacheRequest): Promise<CacheTurn> {
@@ -184,7 +183,7 @@ export class ResponseCache {
     }
   }
 
-  /** Returns the candidate if it may answer. For requests that neither follow other captures nor render for them. */
+  /** Returns the candidate if it may answer. Used for requests that neither follow other captures nor render for them. */
   hit(candidate: CaptureRecord | null, account: string): CaptureRecord | null {
     if (candidate?.account !== account) return null;
     this.#deps.count('hit');
@@ -231,7 +230,7 @@ export class ResponseCache {
     return { kind: 'found', record };
   }
 
-  /** Returns whether the file exists, if the request needs it. If not, drops the entry. */
+  /** Returns whether the file exists, if the request needs it. If the file does not exist, drops the entry. */
   async #isWhole({ uuid, fileName }: CaptureRecord, request: CacheRequest, key: CacheKey): Promise<boolean> {
     if (!request.wantsFile || (await this.#deps.store.stat(fileName)) !== null) return true;
     await this.#deps.cache.drop(request.account, key.name, uuid);
@@ -239,8 +238,8 @@ export class ResponseCache {
   }
 
   /**
-   * Waits for the end of the capture that has the lease. The entry reports it immediately, from any front. The record is
-   * authoritative, even if the entry is lost.
+   * Waits for the end of the capture that has the lease. The entry reports the end immediately, from any front. The record decides, because
+   * the entry may be lost.
    */
   async #follow(account: string, key: CacheKey, leased: LeaseState, clientGone: AbortSignal): Promise<FollowEnd> {
     let wake = new AbortController();
@@ -270,7 +269,7 @@ export class ResponseCache {
     }
   }
 
-  /** Returns how the capture ended. While it is in progress, returns its lease, or null if that could not be read. */
+  /** Returns how the capture has ended. While it is in progress, returns its lease, or null if the lease could not be read. */
   async #look(
     account: string,
     key: CacheKey,
@@ -283,7 +282,7 @@ export class ResponseCache {
     const found = await unlessUnavailable(captures.get(account, leased.uuid), 'reading a capture');
     const lease = entry?.lease?.uuid === leased.uuid ? entry.lease : null;
     if (found === undefined) return { lease };
-    // A capture with a waiting client has no record until it ends.
+    // An interactive capture has no record until it ends.
     if (found === null) return entry !== undefined && lease === null ? { kind: 'over' } : { lease };
     const record = found.value;
     if (isOpen(record)) return { lease };
@@ -294,7 +293,7 @@ export class ResponseCache {
   }
 }
 
-/** Returns undefined if the read fails because NATS is unavailable. */
+/** Returns the result of the read; undefined if the read fails because NATS is unavailable. */
 async function unlessUnavailable<T>(reading: Promise<T>, what: string): Promise<T | undefined> {
   try {
     return await withDeadline(reading, callTimeoutMs, what);

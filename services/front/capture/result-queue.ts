@@ -46,16 +46,19 @@ const retryDelayMs = 2000;
 /** Timeout of settling one result, well below the ack wait after which another front gets it. */
 const settleTimeoutMs = 20_000;
 
-/** Comparing pictures may take longer than the server waits for an acknowledgement, 30 s. */
+/**
+ * Interval at which the server is asked for more time, because comparing pictures may take longer than it waits for an acknowledgement, 30
+ * s.
+ */
 const workingIntervalMs = 10_000;
 
-/** After this number of failed deliveries, unless the store or NATS is unavailable, the failure is considered permanent. */
+/** Number of failed deliveries after which a failure is considered permanent, unless the store or NATS is unavailable. */
 const maxDeliveries = 20;
 
 /**
- * Takes the results of all regions from their queue and settles them: those of captures without a waiting client and
- * those whose front has died. Results that a waiting front has settled are processed again, so that the follow-ups of
- * each capture are scheduled even if that front dies.
+ * Takes the results of all regions from their queue and settles those that have no waiting front, because the capture has no waiting client
+ * or its front has died. Results that a waiting front has settled are processed as well. The follow-ups of each capture are therefore
+ * scheduled even if that front dies.
  */
 export class ResultQueue {
   readonly #deps: ResultQueueDeps;
@@ -128,7 +131,7 @@ export class ResultQueue {
         });
         if (settlement.returned !== undefined) await this.#requeue(settlement.returned);
         if (settlement.record !== null) await this.#follow(settlement.record);
-        // Forged or malformed results may arrive by the thousands a second, so their confirmation is not awaited.
+        // The confirmation is not awaited, because forged or malformed results may arrive by the thousands a second.
         if (settlement.outcome !== 'forged') return await message.ack();
       }
       message.terminate('not a result of a job');
@@ -161,8 +164,8 @@ export class ResultQueue {
   }
 
   /**
-   * Queues a returned job again, once per ticket even if it is returned repeatedly. If the store did not accept the file, the leader queues
-   * the job later. An interactive job is queued by the front that waits for it, if it still does.
+   * Queues a returned job again, only once for each ticket. If the file could not be stored, the leader queues the job later. An
+   * interactive job is queued by the front that waits for it, if that front still waits.
    */
   async #requeue({ ticket, reason }: ReturnedJob): Promise<void> {
     const { session, captures, jobs, tasks, log } = this.#deps;

@@ -16,7 +16,7 @@ import { canonical } from './cache-key.ts';
 type SecretFields = Pick<CaptureRequest, SecretOptionName | 'pdf' | 'steps'>;
 type SecretRequest = SecretFields & Pick<CaptureRequest, 'headersFor' | 'background' | 'persistence' | 'url'>;
 
-/** Headers that only the browser can set correctly, with the option to use instead, or the reason. */
+/** Headers that only the browser can set correctly. Each has the option to use instead, or the reason. */
 const refusedHeaders = new Map([
   ['host', 'it is determined by url'],
   ['cookie', 'use cookies'],
@@ -161,7 +161,7 @@ export function redactedSecrets(
   };
 }
 
-/** Key of a front without a configured key. Only this process can then find its cached captures with secrets. */
+/** Key of a front that has no configured key. Only the same process can find its cached captures with secrets. */
 const randomKeys = new SecretsKeys([randomBytes(32).toString('hex')]);
 
 /** Returns a keyed hash that distinguishes secrets without revealing them. */

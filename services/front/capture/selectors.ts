@@ -39,7 +39,7 @@ function* namedSelectors(
   for (const [index, each] of selectors.entries()) yield [`${name}.${index}`, each];
 }
 
-/** Returns why a selector is invalid in every browser; undefined if it may be valid. Others fail in the renderer. */
+/** Returns why a selector is invalid in every browser; undefined if it may be valid. Other invalid selectors fail in the renderer. */
 function problemOf(selector: string): string | undefined {
   try {
     parseSelector(selector);

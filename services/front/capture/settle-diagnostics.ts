@@ -16,7 +16,7 @@ interface SettleDiagnosticsDeps {
   readonly log: Logger;
 }
 
-/** Maximum delay of the end of a capture by its diagnostics. */
+/** Maximum time by which storing diagnostics delays the end of a capture. */
 const acceptTimeoutMs = 3000;
 
 type Ended = Extract<JobOutcome, { kind: 'completed' | 'failed' }>;
@@ -58,7 +58,7 @@ export async function acceptDiagnostics(
   }
 }
 
-/** Diagnostics expire with the file. Without a file, they expire when it would have expired, after 30 days at the latest. */
+/** Diagnostics expire with the file. If there is no file, they expire when a file would have expired, but after 30 days at the latest. */
 function expiryOf(found: CaptureRecord, outcome: Ended, revision: number, now: number): number {
   if (revision > 0) return found.expiresAt;
   if (outcome.kind === 'completed') return now - outcome.ageMs + found.lifetimeMs;
@@ -89,7 +89,7 @@ export async function withRoomFor<T>(
   }
 }
 
-/** The record before and after a result was settled, and the diagnostics of that result. */
+/** The record before and after a result was settled, and the diagnostics in that result. */
 interface SettledDiagnostics {
   readonly before: CaptureRecord | null;
   readonly after: CaptureRecord | null;

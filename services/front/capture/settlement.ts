@@ -31,9 +31,9 @@ import type { SettlementOutcome } from './settlement-outcomes.ts';
 
 export interface Settlement {
   readonly outcome: SettlementOutcome;
-  /** The current record; null if there is none, or if the result does not concern one. */
+  /** The current record; null if there is none, or if the result is not about a capture. */
   readonly record: CaptureRecord | null;
-  /** The stored file of a completed result, perhaps that of another renderer. */
+  /** The stored file of a completed result. Another renderer may have made it. */
   readonly file?: StoredFile;
   /** Content of `file` if it was requested and the store has read it. */
   readonly bytes?: Buffer | undefined;
@@ -41,7 +41,7 @@ export interface Settlement {
   readonly returned?: ReturnedJob;
 }
 
-/** Delay before a job that its renderer considers too new is queued again: a newer renderer may be starting. */
+/** Delay before a job is queued again because its renderer is too old for it. A newer renderer may be starting. */
 export const unknownVersionDelayMs = 2000;
 
 export interface ReturnedJob {
@@ -87,8 +87,9 @@ const cacheTimeoutMs = 1000;
 const maxLatenessMs = 86_400_000;
 
 /**
- * Captures that this front has settled for its clients are remembered until their results arrive from the queue, half a second later.
- * Another front may receive a result; such entries stay until they are evicted. Approximate bytes, because options may be large.
+ * Maximum size of the memory of captures that this front has settled for its clients. Their results arrive from the queue half a second
+ * later. If another front receives a result, the entry stays here until it is evicted. Sizes are approximate bytes, because options may be
+ * large.
  */
 const maxRememberedBytes = 8 * 1024 * 1024;
 
@@ -96,7 +97,7 @@ const maxRememberedBytes = 8 * 1024 * 1024;
 interface SettledForClient {
   readonly record: CaptureRecord;
   readonly region: Region;
-  /** Size of the signed ticket, which contains the capture's options as well. */
+  /** Size of the signed ticket, which contains the options of the capture. */
   readonly bytes: number;
 }
 
@@ -113,9 +114,9 @@ const rejected = {
 } as const satisfies CaptureFailure;
 
 /**
- * Ends captures according to the results of renderers: moves the file to its final name, writes record and ledger in one
- * atomic batch, and updates the cache entry. Settling a result repeatedly or concurrently is harmless. The caller
- * schedules what follows the end of a capture: `FollowUps`.
+ * Ends captures according to the results of renderers: moves the file to its final name, writes record and usage ledger in one atomic
+ * batch, and updates the cache entry. A capture is charged once, because settling a result repeatedly or concurrently has no further
+ * effect. The caller schedules what follows the end of a capture (`FollowUps`).
  */
 export class ResultSettler {
   readonly #deps: SettlementDeps;
@@ -145,8 +146,8 @@ export class ResultSettler {
   }
 
   /**
-   * Returns the settlement of a result from the queue that this front has already settled for its client, without verifying its signature,
-   * record and file again. Returns null for other results.
+   * Returns the settlement of a result from the queue if this front has already settled it for its client. The signature, the record and
+   * the file are then not verified again. Returns null for other results.
    */
   #settledForClient(result: JobResult, { region, isAwaited }: SettleContext): Settlement | null {
     if (isAwaited) return null;
@@ -180,7 +181,7 @@ export class ResultSettler {
   /** Settles a result with a valid ticket. */
   async #settleGenuine(ticket: Ticket, result: JobResult, context: SettleContext): Promise<Settlement> {
     const { outcome } = result;
-    // After a day, a draft is no longer written, because its record may have expired.
+    // A day after the deadline, a draft is no longer written, because its record may have expired.
     const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
     const draft = isLate || ticket.draft === undefined ? undefined : draftOf(ticket.draft, context);
     const found =
@@ -291,7 +292,7 @@ export class ResultSettler {
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;
       if (error.reason === 'missing') {
-        // If a refresh shows the same picture, the process that settled it has removed the file.
+        // If a refresh shows the same picture, the process that settled the refresh has removed the file.
         const now = await this.#recordOf(ticket);
         if (now !== undefined && !isOpen(now, ticket.revision)) return settledBefore(now, ticket, outcome);
         // A reply can arrive before its file, so the waiting front retries.
@@ -305,7 +306,9 @@ export class ResultSettler {
     }
   }
 
-  /** Seals secrets of a former key with the current one, because a completed refresh has just opened them. */
+  /**
+   * Seals the secrets again if they were sealed with a former key. The refresh that has just completed has opened them, so they are valid.
+   */
   #resealing(transition: Transition): Transition {
     const { secretsKeys } = this.#deps;
     return (record, now) => {
@@ -337,7 +340,7 @@ export class ResultSettler {
   async #write(ticket: Ticket, result: JobResult, transition: Transition): Promise<Settlement> {
     const { record, changed } = await this.#deps.captures.end(ticket, transition);
     if (record === null) return { outcome: 'unknown', record };
-    // Also if another process has written the record, because it may have died before updating the cache.
+    // The cache is also updated if another process has written the record, because that process may have died before its own update.
     await this.#settleCache(record, ticket);
     if (!changed) return settledBefore(record, ticket, result.outcome);
     return { outcome: result.outcome.kind === 'completed' ? 'completed' : 'failed', record };
@@ -354,7 +357,7 @@ export class ResultSettler {
         return;
       }
       await cache.fill(account, key, record);
-      // If the capture was deleted meanwhile, the entry was not found then and must be dropped now. A missing record is ignored.
+      // If the capture was deleted meanwhile, the deletion has not found the entry, so it must be dropped now. A missing record is ignored.
       const now = (await captures.get(account, uuid))?.value;
       if (now !== undefined && now.status !== 'completed') await cache.drop(account, key.name, uuid);
     };

@@ -1,6 +1,9 @@
 import { ident } from 'css-tree/dist/csstree.esm';
 
-/** Elements that run scripts, or whose content Chromium does not load for a header: it aborts the print, or leaves a gap. */
+/**
+ * Elements that run scripts, or whose content Chromium does not load in a header. With such content, Chromium aborts the print or leaves a
+ * gap.
+ */
 const refusedElements = new Set(
   'applet audio base embed fencedframe frame frameset iframe link object portal script video'.split(' '),
 );
@@ -17,11 +20,9 @@ const charsetDeclaration =
   /^<meta[\t\n\f\r /]+charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:"[^"<>]*"|'[^'<>]*'|[\w-]+)[\t\n\f\r /]*>/i;
 
 /**
- * Finds what would run or be loaded in a header or footer of a PDF. Chromium prints it as a separate document without network.
- *
- * Every `<` with a letter is parsed as the beginning of a tag, also in comments, styles and values, so that no tag is missed that a
- * browser recognizes. The run time is linear in the length of the text.
- *
+ * Finds what would run or be loaded in a header or footer of a PDF. Chromium prints it as a separate document without network. Every `<`
+ * before a letter is parsed as the beginning of a tag, also in comments, styles and values. Therefore no tag is missed that a browser
+ * recognizes. The run time is linear in the length of the text.
  * @returns the tag, attribute or rule, for a message; undefined if the template is allowed
  */
 export function refusedInTemplate(template: string): string | undefined {
@@ -36,7 +37,7 @@ export function refusedInTemplate(template: string): string | undefined {
     const refused = refusedAttribute(template, element, index + start.length, read);
     if (refused !== undefined) return refused;
   }
-  // The browser decodes character references in style attributes, but not in style elements, and then the escapes of CSS.
+  // Browsers decode character references in style attributes, but not in style elements. After that, they decode the escapes of CSS.
   const referred = withoutReferences(template);
   for (const text of [template, ident.decode(template), ident.decode(referred)]) {
     if (/@import/i.test(text)) return '@import';
@@ -71,7 +72,7 @@ const characterOf = (code: number) => (code <= 0x10_ff_ff ? String.fromCodePoint
 
 const lessThanInTag = 'a < inside of a tag (write &lt;)';
 
-/** @param read positions at which attributes have been read before, for example as part of an enclosing tag */
+/** @param read positions at which attributes have been read already, for example as a part of an enclosing tag */
 function refusedAttribute(template: string, element: string, from: number, read: Set<number>): string | undefined {
   attribute.lastIndex = from;
   while (!read.has(attribute.lastIndex)) {
@@ -88,7 +89,7 @@ function refusedAttribute(template: string, element: string, from: number, read:
   return undefined;
 }
 
-/** Whether the template contains the data of an address. The address is not decoded: one with character references is refused. */
+/** Whether the address is a data URL or a fragment. Character references are not decoded, so an address with them is refused. */
 const isInside = (address: string) => /^\s*(?:data:|#|$)/i.test(address);
 
 const isLink = (address: string) => /^\s*(?:https?:\/\/|mailto:|tel:)/i.test(address);

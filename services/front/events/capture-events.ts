@@ -16,23 +16,23 @@ export interface CaptureListener {
 /** Timeout of opening a watch. */
 const openTimeoutMs = 3000;
 
-/** How long a watch stays open without listeners, so that a client that reconnects soon costs NATS nothing. */
+/** Time for which a watch stays open without listeners, so that a client that reconnects soon causes no requests to NATS. */
 const lingerMs = 5000;
 
-/** Time after a write to a key or an account until no front answers from an outdated cache. */
+/** Time after a write to a key or an account after which no front uses an outdated cache. */
 const settleMs = 500;
 
 /**
- * Notifies listeners of an account about changes of its captures. All listeners of an account on this front share one
- * watch of its records, which is closed soon after the last listener leaves. An account without listeners costs
- * nothing, and one that creates thousands of captures costs only its own listeners.
+ * Notifies listeners of an account about changes of its captures. All listeners of an account on this front share one watch of its records,
+ * which is closed soon after the last listener leaves. An account without listeners has no watch. An account that creates thousands of
+ * captures delays only its own listeners.
  */
 export class CaptureEvents {
   readonly #session: NatsSession;
   readonly #leaving: AbortSignal;
   readonly #channels = new Map<string, Channel>();
 
-  /** @param leaving aborts when the front shuts down and no new client connects */
+  /** @param leaving aborts when the front shuts down and accepts no new clients */
   constructor(session: NatsSession, leaving: AbortSignal) {
     this.#session = session;
     this.#leaving = leaving;
@@ -157,6 +157,6 @@ interface Channel {
   readonly account: string;
   readonly listeners: Set<CaptureListener>;
   readonly watch: Promise<WriteWatch>;
-  /** Closes the watch if no listener is added in time. */
+  /** Timer that closes the watch if no listener is added in time. */
   lingering?: NodeJS.Timeout;
 }

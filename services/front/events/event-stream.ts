@@ -56,9 +56,8 @@ export class EventStreams {
   }
 
   /**
-   * Reserves a slot for the stream that answers a request. The stream starts with {@link EventStream.start}; a request that fails before
-   * that must close it.
-   *
+   * Reserves a slot for the stream that answers a request. The stream starts with {@link EventStream.start}. If the request fails before
+   * that, the caller must close the stream.
    * @param holders each must have a free slot
    * @throws RetryLaterError RATE_LIMIT_EXCEEDED
    */
@@ -94,7 +93,7 @@ export const eventStreamHeaders = (reply: FastifyReply): Record<string, string> 
   ...(reply.getHeaders() as Record<string, string>),
   'content-type': `${eventStreamType}; charset=utf-8`,
   'cache-control': 'no-store',
-  // nginx would buffer events until they fill a page.
+  // Without this header, nginx holds events back until they fill a page of its buffer.
   'x-accel-buffering': 'no',
 });
 
@@ -140,7 +139,7 @@ export class EventStream {
     const { facts } = this.#request;
     const { raw } = this.#reply;
     this.#reply.hijack();
-    // The stream does not count as processing time, and the client has received its response when it closes the stream.
+    // The duration of the stream does not count as processing time. When the client closes the stream, it has received its response.
     facts.streamingSince = performance.now();
     facts.isAnswered = true;
     const isLeaving = this.#options.leaving.aborted;

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
-/** Reading a chunk costs as much processor time as this number of bytes in a large chunk. */
+/** Cost of reading one chunk: as much processor time as this number of bytes in a large chunk. */
 export const chunkBytes = 256;
 
 /**
- * Collects the body of a request while it arrives. Pauses the stream beyond `limit`, so that the client waits until a
- * higher limit is allowed. Bytes are copied, because one-byte chunks would take a hundred times as much memory.
+ * Collects the body of a request while it arrives. Pauses the stream when `limit` is reached; the client then waits until a higher limit is
+ * allowed. Bytes are copied, because one-byte chunks would take a hundred times as much memory.
  */
 export class BodyReader {
   readonly #stream: Readable;

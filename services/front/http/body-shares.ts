@@ -4,18 +4,18 @@ interface BodySharesOptions {
   /** Maximum time that a body waits for room. */
   readonly maxWaitMs?: number;
   /**
-   * A body occupies its room at least for its size divided by this rate. By default, the largest occupies it for 2 s, so
-   * that an account gets 16 MiB a second.
+   * Rate from which the minimum time results for which a body occupies its room. By default, the largest body occupies it for 2 s, so that
+   * an account gets 16 MiB a second.
    */
   readonly bytesPerSecond?: number;
 }
 
-/** Maximum total size of concurrent large bodies of one account: four of the largest, or thirty of a usual 1 MiB. */
+/** Maximum total size of concurrent large bodies of one account: four bodies of the maximum size, or thirty bodies of 1 MiB. */
 const maxBytes = 32 * 1024 * 1024;
 
 interface Waiting {
   readonly bytes: number;
-  /** Aborts when there is room. */
+  /** The waiter aborts this controller when there is room. */
   readonly admitted: AbortController;
 }
 

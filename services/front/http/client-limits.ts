@@ -22,7 +22,7 @@ export interface ClientLimitOptions {
   readonly failures: { readonly capacity: number; readonly perSecond: number };
   /** Bytes of bodies: burst, and rate per second. Each request costs {@link requestBytes} in addition. */
   readonly bytes: { readonly capacity: number; readonly perSecond: number };
-  /** Bytes of an account's invalid bodies, and of its MCP messages without a capture: burst, and rate per second. */
+  /** Bytes of an account's invalid bodies, and of its MCP messages that request no capture: burst, and rate per second. */
   readonly accountBytes: { readonly capacity: number; readonly perSecond: number };
   /** Time by which responses to an address are delayed after it has exceeded its limit. */
   readonly penaltyMs: number;
@@ -42,9 +42,9 @@ const requestBytes = 4096;
 export class ShedError extends RetryLaterError {}
 
 /**
- * Counts the cost of requests that are not charged: for the address until an API key is known to be valid, then for the
- * account. Beyond its limit, an address gets responses only for valid API keys. So it can neither stall the process nor
- * lock out other users of the address.
+ * Counts the cost of requests that are not charged. The cost counts for the address until an API key is known to be valid, and then for the
+ * account. An address beyond its limit gets responses only for valid API keys. It can therefore neither stall the process nor lock out
+ * other users of the address.
  */
 export class ClientLimits {
   readonly #failures: TokenBuckets;
@@ -69,8 +69,7 @@ export class ClientLimits {
 
   /**
    * Charges a failed authentication to its address.
-   *
-   * @returns the error, or, with a delay, a refusal if the address has exceeded its limit
+   * @returns the error itself; or, after a delay, a refusal if the address has exceeded its limit
    */
   async chargeFailure(error: ServiceError, address: string, clientGone: AbortSignal): Promise<ServiceError> {
     const reason = this.#reason(address);

@@ -6,7 +6,7 @@ import type { ShedReason } from './client-limits.ts';
 /** Maximum number of unanswered requests on one connection. Few clients use pipelining. */
 const maxUnanswered = 16;
 
-/** Time in which a new connection is not closed, because a client may open hundreds at once. */
+/** Minimum time for which a new connection stays open, because a client may open hundreds of connections at the same time. */
 const graceMs = 2000;
 
 interface Connection {
@@ -30,7 +30,7 @@ export class Connections {
   /** Addresses with a scheduled check. */
   readonly #scheduledChecks = new Set<string>();
 
-  /** @param maxPerAddress 0: unlimited, for connections of a proxy */
+  /** @param maxPerAddress 0 means unlimited; used for connections of a proxy */
   constructor(maxPerAddress: number, count: (reason: ShedReason) => void) {
     this.#maxPerAddress = maxPerAddress;
     this.#count = count;
@@ -43,7 +43,7 @@ export class Connections {
       const connection = this.#connections.get(socket);
       if (connection === undefined) return;
       const { requests } = connection;
-      // Requests that were pipelined behind the limit are ignored.
+      // Requests that were pipelined after the limit was reached are ignored.
       if (socket.destroyed) return reply.hijack();
       if (requests.size >= maxUnanswered) {
         this.#count('pipelining');

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `false`: pages of the configured origins have no access. */
+    /** `false` means that pages of the configured origins have no access. */
     readonly cors?: false;
   }
 }
@@ -87,7 +87,7 @@ function isForClients(route: RouteOptions): boolean {
 const opensWith = ({ schema }: RouteOptions, scheme: 'apiKey' | 'adminToken'): boolean =>
   schema?.security?.some((each) => scheme in each) === true;
 
-/** Stands for the origin of any page. */
+/** Matches the origin of any page. */
 const anyOrigin = '*';
 
 /**

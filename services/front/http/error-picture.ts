@@ -51,7 +51,7 @@ const scale = 2;
 const margin = 4;
 const letterHeight = 7;
 
-/** Rendered pictures by text. There are few texts: one for each error code and each problem of links. */
+/** Rendered pictures by text. There is one text for each error code and for each problem of links. */
 const drawn = new Map<string, Buffer>();
 
 /**

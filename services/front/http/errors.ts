@@ -17,7 +17,7 @@ const defaultRetrySeconds = 5;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Clients that accept pictures but no text get errors as pictures. */
+    /** Whether clients that accept pictures but no text get errors as pictures. */
     readonly picturesErrors?: boolean;
   }
 }
@@ -95,7 +95,7 @@ export async function answerNotFound(request: FastifyRequest, reply: FastifyRepl
   await answerError(new ServiceError('NOT_FOUND', message), request, reply);
 }
 
-/** The path exists, but not with this method. The status is 405, although the code otherwise has 404. */
+/** The error for a path that exists, but not with this method. The status is 405, although the same code otherwise has the status 404. */
 export class MethodNotAllowedError extends ServiceError<'NOT_FOUND'> {
   readonly allowed: readonly string[];
 
@@ -144,9 +144,9 @@ function publicError(thrown: FastifyError | Error, request: FastifyRequest): Ser
 }
 
 /**
- * Sends a failure envelope on connections without valid HTTP, or with a request that is too slow or too large. A
- * connection without any data is closed without a response: browsers and proxies open connections in advance, and would
- * take the response for that of their next request.
+ * Sends a failure envelope on a connection whose data is not valid HTTP, or whose request is too slow or too large. A connection without
+ * any data is closed without a response: browsers and proxies open connections in advance, and would take the response for that of their
+ * next request.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   const isUnused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
@@ -161,7 +161,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // A client that does not close its side would otherwise keep the file descriptor open.
+  // If the client does not close its side, the connection would keep its file descriptor.
   const timer = setTimeout(() => socket.destroy(), lingerTimeoutMs);
   socket.once('close', () => clearTimeout(timer));
 }

@@ -12,14 +12,14 @@ declare module 'fastify' {
 const sampleIntervalMs = 1000;
 
 /**
- * Refuses new captures with QUEUE_FULL while the process is overloaded; status and files stay available. Requests
- * without a valid API key are refused first. The others are refused if the overload persists.
+ * Refuses new captures with QUEUE_FULL while the process is overloaded; status and files stay available. At first, only requests without a
+ * valid API key are refused. If the overload persists, all are refused.
  */
 export async function shedLoad(
   app: FastifyInstance,
   holdsKey: (request: FastifyRequest) => Promise<boolean>,
 ): Promise<void> {
-  // The plugin only measures. Its own check uses a single sample and refused requests right after a start.
+  // The plugin is used only to measure. Its own check relies on a single sample, and would refuse requests right after a start.
   await app.register(underPressure, { sampleInterval: sampleIntervalMs });
   const overload = new Overload();
   const timer = setInterval(() => overload.sample(app.memoryUsage().eventLoopDelay), sampleIntervalMs).unref();
@@ -36,7 +36,10 @@ export async function shedLoad(
 /** Mean delay of the event loop over a sample, in milliseconds, that counts as overload. */
 const maxLatenessMs = 1000;
 
-/** Number of consecutive bad samples that mean overload. A single one can be a start, a pause of the machine, or one large body. */
+/**
+ * Number of consecutive bad samples that mean overload. A single bad sample can be caused by a start, a pause of the machine, or one large
+ * body.
+ */
 const minBadSamples = 5;
 
 /** Detects overload from samples of the delay of the event loop. */

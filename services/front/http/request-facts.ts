@@ -51,7 +51,7 @@ export class RequestFacts {
   /** The response is always 200, so the body is charged to the account unless it requested a capture. */
   isMessage?: true;
   account?: string;
-  /** Whether the request comes from a signed link, on behalf of the account. */
+  /** Whether a signed link has sent the request on behalf of the account. */
   isByLink?: true;
   /** Whether the signature of the link is valid, even if the link has expired. */
   hasValidLinkSignature?: true;
@@ -115,7 +115,7 @@ export function clientGone({ raw }: FastifyReply): AbortSignal {
 const clientClosedRequest = 499;
 
 export interface RequestMetrics {
-  /** `code`: of the error response. */
+  /** Counts a request. `code` is that of the error response. */
   request(end: {
     method: string;
     route: string;
@@ -129,8 +129,8 @@ export interface RequestMetrics {
 }
 
 /**
- * Records the log line and the metrics of a request when its connection is done with it, even if the client has
- * disconnected. Contains no bodies and addresses, and the route in place of the path.
+ * Writes the log line and the metrics of a request when it is over, even if the client has disconnected. They contain no bodies and
+ * addresses, and the route instead of the path.
  */
 export function recordRequest(request: FastifyRequest, reply: FastifyReply, metrics: RequestMetrics): void {
   const { facts, method } = request;

@@ -14,8 +14,8 @@ import type { FastifyRequest } from 'fastify';
 type TraceableRequest = Pick<FastifyRequest, 'method' | 'headers' | 'routeOptions'>;
 
 /**
- * The server span of a request for a capture. It begins at the arrival of the request, but only exists from the moment when the request is
- * authenticated, so that clients without a key cause no spans.
+ * The server span of a request for a capture. Its start time is the arrival of the request, but it is created when the request is
+ * authenticated. Clients without a key therefore cause no spans.
  */
 export class RequestTrace {
   readonly #request: TraceableRequest | undefined;
@@ -46,7 +46,7 @@ export class RequestTrace {
     this.#span?.setAttributes(attributes);
   }
 
-  /** Ends the span. `code`: of an error response. Returns the fields of the request's log line. */
+  /** Ends the span. `code` is that of an error response. Returns the fields for the request's log line. */
   end(status: number, code: string | undefined): SpanFields {
     const span = this.#span;
     if (span === undefined) return {};

@@ -10,7 +10,7 @@ interface TokenBucketsOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** Maximum number of keys. The least recently used ones are dropped, which means that their buckets are full again. */
+/** Maximum number of keys. The least recently used keys are dropped; their buckets are then full again. */
 const maxKeys = 50_000;
 
 /** Token buckets by key. Buckets can be overdrawn by up to their capacity. */
@@ -29,7 +29,7 @@ export class TokenBuckets {
     this.#levels.set(key, { level, at: this.#now() });
   }
 
-  /** Returns the remaining tokens; negative for debts. */
+  /** Returns the remaining tokens. The number is negative if the bucket is overdrawn. */
   level(key: string): number {
     const { capacity, perSecond } = this.#options;
     const known = this.#levels.get(key);

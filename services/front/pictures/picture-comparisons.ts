@@ -11,7 +11,7 @@ import { AccountTurns } from '../account-turns.ts';
 import type { PicturePair } from './compare-large.ts';
 import { scalePicture } from './picture-scaler.ts';
 
-/** Maximum number of comparisons at once. Each takes up to 100 MiB of memory, besides its processes. */
+/** Maximum number of concurrent comparisons. Each takes up to 100 MiB of memory in this process, and more in its scaling processes. */
 const maxComparisons = 1;
 
 /** Maximum wait for other comparisons. */
@@ -20,7 +20,7 @@ const maxWaitMs = 30_000;
 /** Timeout of one comparison. It takes a second of processor time. */
 const timeoutMs = 30_000;
 
-/** Maximum number of attempts to compare two files that time out, for example because the machine is busy. */
+/** Maximum number of attempts to compare the same two files if each attempt times out, for example because the machine is busy. */
 const maxTimeouts = 3;
 
 /** An idle thread ends after this time. */
@@ -68,7 +68,7 @@ export class PictureComparisons {
   readonly #deps: PictureComparisonsDeps;
   readonly #turns = new AccountTurns(maxComparisons);
   readonly #closing = new AbortController();
-  /** Number of timeouts by the tags of both files. */
+  /** Number of timeouts, by the tags of both files. */
   readonly #timeouts = new LRUCache<string, number>({ max: 1000 });
   readonly #pool = new Tinypool({
     filename: new URL('./compare-large.ts', import.meta.url).href,
@@ -89,8 +89,7 @@ export class PictureComparisons {
   }
 
   /**
-   * Compares two files of a capture. Returns null if they cannot be compared: they are no pictures, or too large.
-   *
+   * Compares two files of a capture. Returns null if they cannot be compared because they are too large, or are no pictures.
    * @throws ServiceError QUEUE_FULL if other comparisons, or this one, take too long; it can be retried
    */
   async compare(
@@ -140,7 +139,7 @@ export class PictureComparisons {
       for (const box of ignored) clear(pixels, box, scale);
       return pixels;
     };
-    // One after the other, so that only one process needs memory.
+    // The pictures are decoded one after the other, so that only one process needs memory.
     const pair: PicturePair = { before: await pixelsOf(before), after: await pixelsOf(after), threshold };
     const { picture, changedPixels, changedShare } = (await this.#pool.run(pair, {
       signal,

@@ -12,16 +12,16 @@ export interface ScaledPicture {
   readonly type: 'jpeg' | 'webp' | 'raw';
 }
 
-/** Timeout of one scaling from its slot to its end, including the read of the file. */
+/** Timeout of one scaling. It begins when the scaling gets its slot, and includes the read of the file. */
 const timeoutMs = 20_000;
 
-/** Limit of processor time, far more than any picture of a renderer needs. */
+/** Limit of processor time. It is far more than any picture of a renderer needs. */
 const maxCpuSeconds = 10;
 
-/** Limit of the data of the process, including 50 MiB of Node: the tallest PNG takes 110 MiB, a WebP of 63 megapixels 300. */
+/** Limit of the data segment of the process, including 50 MiB of Node: the tallest PNG takes 110 MiB, a WebP of 63 megapixels 300 MiB. */
 export const maxDataKiB = 384 * 1024;
 
-/** Limit of the output: 4 megapixels in RGBA, and far more than a file of 1568 × 1568 pixels takes. */
+/** Limit of the output: 4 megapixels in RGBA. A file of 1568 × 1568 pixels takes far less. */
 const maxScaledBytes = 16 * 1024 * 1024;
 
 /** Exit code of scale-picture.mjs for an unreadable picture. */
@@ -35,18 +35,15 @@ const scaler = {
   maxOutputBytes: maxScaledBytes,
 } as const;
 
-/** The bytes are not a picture, or one that exceeds the limits of time or memory. */
+/** The bytes are not a picture, or decoding them exceeds the limits of time or memory. */
 export class UnreadablePictureError extends Error {}
 
 /**
- * Scales one picture, from its top, in a separate process.
- *
- * A page may have compromised its renderer, so the bytes are hostile, and the decoder is native code. In a thread, a crash or a
- * decompression bomb would terminate the front with all its requests. The process ({@link runConfined}) cannot compile code, and handles
- * only this picture.
- *
+ * Scales one picture in a separate process. A tall picture is cut off below. A page may have compromised its renderer, so the bytes are
+ * hostile, and the decoder is native code. In a thread, a crash or a decompression bomb would terminate the front with all its requests.
+ * The process ({@link runConfined}) cannot compile code, and handles only this picture.
  * @throws UnreadablePictureError; the reason of `signal` if it aborts; ServiceError QUEUE_FULL after a timeout, STORAGE_FAILED if the file
- *   cannot be read, INTERNAL_ERROR if the process cannot work
+ * cannot be read, INTERNAL_ERROR if the process cannot work
  */
 export async function scalePicture(
   file: StoredFile,

@@ -35,14 +35,14 @@ setPriority(10);
 sharp.cache(false);
 // Each thread would need its own rows in memory.
 sharp.concurrency(1);
-// Allow only the decoder of the stored type, independent of the content.
+// Allow only the decoder of the stored type, so that the content cannot select another one.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: [loaders.get(from) ?? ''] });
 
 const bytes = await buffer(process.stdin);
 try {
   const options = /** @type {const} */ ({ limitInputPixels: maxPixels, sequentialRead: true, failOn: 'error' });
-  // Sequential reads: rows below the visible part are not decoded.
+  // Reads are sequential, so that rows below the visible part are not decoded.
   const picture = sharp(bytes, options).resize(Number(width), Number(height), { fit: 'cover', position: 'top' });
   process.stdout.write(await encoders[to](picture).toBuffer());
 } catch (error) {

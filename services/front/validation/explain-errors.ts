@@ -22,8 +22,7 @@ interface SchemaError {
 const maxMessages = 5;
 
 /**
- * Returns one sentence for each invalid field: its name, the rule, and the sent value in short.
- *
+ * Returns one sentence for each invalid field, with its name, the rule, and the sent value in short.
  * @param errors of ajv with `verbose`
  * @param root the JSON schema that the value violates
  */
@@ -43,7 +42,7 @@ function subjectOf({ instancePath, keyword, params }: SchemaError): string {
 
 function explain(error: SchemaError, root: JsonSchema): string {
   const path = pathOf(error.instancePath);
-  // Some objects have names that the client chooses.
+  // Some objects have field names that the client chooses.
   const field = path.map(shorten).join('.');
   switch (error.keyword) {
     case 'additionalProperties': {
@@ -69,8 +68,8 @@ function explain(error: SchemaError, root: JsonSchema): string {
 }
 
 /**
- * Reduces several errors about one value to the one that contains the whole rule. For failed alternatives (`anyOf`) that
- * is the error of the anyOf, unless one alternative matched but contains an error; then it is that error.
+ * Reduces several errors about one value to the one that contains the whole rule. For failed alternatives (`anyOf`), this is the error of
+ * the `anyOf`. If one alternative has the right type but contains an error, it is that error instead.
  */
 function relevant(errors: readonly SchemaError[]): SchemaError[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
@@ -121,16 +120,15 @@ function describeKind(value: unknown): string {
   return typeof value === 'string' ? `a string of ${value.length} characters` : `a ${typeof value}`;
 }
 
-/** Maximum length, in UTF-16 units, of strings whose characters are counted: twice that of the longest field. */
+/** Maximum length, in UTF-16 units, of strings whose characters are counted. It is twice the maximum length of the longest field. */
 const maxCountedUnits = 4_194_304;
 
 /** Options with another name in Puppeteer and Playwright that the search below would not find. */
 const peerNames: ReadonlyMap<string, string> = new Map([['pdf.format', 'pdf.paper']]);
 
 /**
- * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings have precedence:
- * those with the same letters, those with a typo, and those where one name contains the other; then fields with the same name elsewhere.
- *
+ * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings are preferred, in
+ * this order: the same letters, a typo, one name contains the other. Fields with the same name elsewhere come last.
  * @param parent path of the object that contains the unknown field; [] for the root
  */
 export function suggestField(root: JsonSchema, parent: readonly string[], unknown: string): string | null {

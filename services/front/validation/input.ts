@@ -61,7 +61,7 @@ export function parseJson(bytes: Buffer, maxValues?: number): unknown {
   try {
     return JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text);
   } catch (error) {
-    // Omits the text of the body, which may contain a secret.
+    // The message omits the text of the body, which may contain a secret.
     const where = error instanceof SyntaxError ? `: ${error.message.replace(/, (?:\.\.\.)?"[\s\S]*$/, '')}` : '';
     throw new ServiceError('VALIDATION_ERROR', `the body is not valid JSON${where}`);
   }

@@ -10,8 +10,8 @@ const idleTimeoutMs = 60_000;
 const maxHeapMb = 256;
 
 /**
- * Parses JSON bodies, large ones in a separate thread: scanning and parsing the longest HTML would block the event loop
- * for 3 to 60 ms, and 8 MiB of blanks for 130 ms. Only copying to and from the thread blocks it.
+ * Parses JSON bodies, large ones in a separate thread. Scanning and parsing the longest HTML would block the event loop for 3 to 60 ms, and
+ * 8 MiB of blanks for 130 ms. With a thread, only copying to and from it blocks the event loop.
  */
 export class JsonParser {
   readonly #maxAtOnce: number;

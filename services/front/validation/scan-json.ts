@@ -31,7 +31,7 @@ export function scanJson(bytes: Buffer, maxValues = defaultMaxValues): void {
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case quote:
-        // To the quote that closes the string.
+        // Advance to the quote that closes the string.
         for (at++; at < bytes.length && bytes[at] !== quote; at++) if (bytes[at] === backslash) at++;
         break;
       case openObject:

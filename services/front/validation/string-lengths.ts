@@ -16,8 +16,8 @@ const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000;
 
 /**
- * Replaces `maxLength` and `minLength` by versions that count characters only if the number of UTF-16 units does not
- * decide. Those of ajv count the characters of all html, which takes as long as the rest of the validation.
+ * Replaces `maxLength` and `minLength` by versions that count characters only if the number of UTF-16 units is not sufficient to decide.
+ * The versions of ajv count the characters of all html, which takes as long as the rest of the validation.
  */
 export function quickLengths(ajv: Ajv): Ajv {
   const rule = { type: 'string', schemaType: 'number', errors: false } as const;

@@ -39,7 +39,7 @@ export function bodyOfLink(parameters: readonly LinkParameter[]): Record<string,
     }
   }
   const given = toObject(root);
-  // Inside values that are JSON.
+  // Options inside values that are JSON are checked as well.
   problems.push(...optionsWithoutLink(given, linkRefusals.keys()).map(refusalOf));
   const body = { ...given, responseType: 'file' };
   problems.push(...cacheProblems(body));
@@ -61,21 +61,21 @@ function cacheProblems(body: Record<string, unknown>): readonly string[] {
 
 /** Returns the forbidden option that a parameter sets, or sets a part of; undefined if the parameter is allowed. */
 function refusedPart(name: string): string | undefined {
-  // Names can be long: the time must not grow with the square of their length.
+  // Names can be long, so the run time must not grow with the square of their length.
   return [...linkRefusals.keys()].find((option) => name === option || name.startsWith(`${option}.`));
 }
 
 /** Objects under construction. In a map, a name like `__proto__` has no special meaning. */
 type Fields = Map<string, unknown>;
 
-/** Splits a dotted name as far as the schema knows the fields. The rest stays one step, so that the validation names it. */
+/** Splits a dotted name into fields as far as the schema has them. The rest stays one name, so that the validation reports it. */
 function knownPath(name: string): readonly string[] {
   const steps = name.split('.');
   const unknown = steps.findIndex((_, index) => fieldAt(schema, steps.slice(0, index + 1)) === undefined);
   return unknown < 0 ? steps : [...steps.slice(0, unknown), steps.slice(unknown).join('.')];
 }
 
-/** Returns false if the field is already set, or the value is undefined. */
+/** Returns false if the field is already set, or if the value is undefined. */
 function place(root: Fields, path: readonly string[], value: unknown): boolean {
   let fields = root;
   for (const step of path.slice(0, -1)) {
@@ -104,7 +104,7 @@ function valueOf(field: JsonSchema = {}, texts: readonly string[]): unknown {
   return list === undefined ? undefined : texts.map((text) => readText(list.items ?? {}, text));
 }
 
-/** Returns the parsed JSON if the field accepts its type and it is not a string; otherwise the text. */
+/** Returns the parsed JSON if it is not a string and the field accepts its type. Otherwise returns the text. */
 function readText(field: JsonSchema, text: string): unknown {
   const value = jsonOf(text);
   if (value === undefined || typeof value === 'string') return text;
@@ -131,8 +131,8 @@ function typeOf(value: unknown): string {
 }
 
 /**
- * Returns the schemas of the options that a link can have by parameter name, for the OpenAPI document. Objects whose
- * fields have dotted names are not listed themselves.
+ * Returns the schemas of all options that a link can have, by parameter name, for the OpenAPI document. An object is omitted if its fields
+ * are listed with dotted names.
  */
 export function linkOptionSchemas(): Record<string, object> {
   return Object.fromEntries(Object.entries(schema.properties ?? {}).flatMap(([name, field]) => leavesOf(name, field)));

@@ -26,7 +26,7 @@ const maxFailures = 10_000;
 /** Time for which a failure is cached; afterwards, the page is captured again. */
 const failureTtlMs = 30_000;
 
-/** Errors that are likely to occur again in the next capture of the same page. */
+/** Errors that are likely to occur again if the same page is captured again. */
 const pageFailures: readonly string[] = [
   'URL_BLOCKED',
   'NAVIGATION_FAILED',
@@ -111,7 +111,7 @@ interface SendTerms {
   readonly maxAgeMs: number;
 }
 
-/** Sends the file. Like the service, HTTP caches may use it until the link requires a newer capture or expires. */
+/** Sends the file. HTTP caches may use it as long as the service does: until the link requires a newer capture or expires. */
 function sendCaptured(
   request: FastifyRequest,
   reply: FastifyReply,

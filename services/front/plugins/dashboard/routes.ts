@@ -12,9 +12,9 @@ export const builtDashboard = join(import.meta.dirname, '../../../dashboard/dist
 export interface DashboardDeps {
   /** Folder of the built dashboard; may be missing. */
   readonly dashboardFolder: string;
-  /** Files are at `<cdnUrl>/<name>`. */
+  /** Base URL of files: a file is at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
-  /** Other origins that /files redirects to. */
+  /** Other origins to which /files redirects. */
   readonly fileOrigins?: readonly string[];
   /** If undefined, sign-in by a link is disabled. */
   readonly signInCode?: SignInCode | undefined;
@@ -52,7 +52,8 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
     });
 
     scope.get('/dashboard', { schema: { hide: true } }, async ({ url }, reply) => {
-      // Relative, so that it works behind a proxy that adds a path. The slash makes relative addresses of the page resolve.
+      // The address is relative, so that it works behind a proxy that adds a path. Relative addresses in the page need the slash at the
+      // end.
       if (!url.split('?')[0]?.endsWith('/')) return reply.redirect('dashboard/');
       return sendPage(reply);
     });
@@ -60,14 +61,14 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
     scope.get<{ Params: { '*': string } }>('/dashboard/*', { schema: { hide: true } }, async ({ params }, reply) => {
       const name = params['*'];
       if (name === '' || name === 'index.html') return sendPage(reply);
-      // @fastify/static answers these with an error, which would be logged as an error of the service.
+      // For such a path, @fastify/static would fail with an error that is logged as an error of the service.
       if (name.split(/[/\\]/).includes('..')) return reply.callNotFound();
       return reply.headers(headers).sendFile(name);
     });
 
     if (signInCode !== undefined) {
       scope.post<{ Body: { code: string } }>('/dashboard/sign-in-code', {
-        // The route needs no API key.
+        // The route needs no API key, so the body is small.
         bodyLimit: 1024,
         schema: { hide: true, body: signInCodeSchema },
         handler: async ({ body, socket }, reply) =>

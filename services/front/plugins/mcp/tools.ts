@@ -39,10 +39,10 @@ type Content = CallToolResult['content'][number];
 /** Minimum scale, in pixels for each CSS pixel, at which text of a usual size is readable: 1280 becomes 784. */
 const readableScale = 0.6125;
 
-/** Pictures are not scaled below this width in CSS pixels, because pages for phones are already narrow. */
+/** Width in CSS pixels below which pictures are not scaled, because pages for phones are already narrow. */
 const narrowCssPixels = 392;
 
-/** Returns the largest part of a picture, from its top, that is readable within the pixel limit of models. */
+/** Returns the largest part of a picture, from its top, that stays readable within the pixel limit of models. */
 function forModels({ width }: { readonly width: number }, { options }: CaptureRecord): WantedPicture {
   const cssWidth = width / options.viewport.deviceScaleFactor;
   const readableWidth = Math.max(cssWidth * readableScale, Math.min(cssWidth, narrowCssPixels));
@@ -70,10 +70,10 @@ export async function callTool(
   }
 }
 
-/** The result of a tool: text and pictures for the model, and facts for programs. Without facts if the client has disconnected. */
+/** The result of a tool: text and pictures for the model, and facts for programs. The facts are missing if the client has disconnected. */
 type ToolResult = Pick<CallToolResult, 'content' | 'structuredContent'>;
 
-/** `args` as sent; `filled`: with the defaults of the tool. */
+/** `args` contains the arguments as sent, `filled` those with the defaults of the tool. */
 type Tool = (args: Arguments, filled: Arguments, call: ToolCall, deps: McpToolsDeps) => Promise<ToolResult>;
 
 const tools: Readonly<Record<McpToolName, Tool>> = {

@@ -124,8 +124,7 @@ function titleOf({ url, outcome }: CaptureRecord, index: number): string {
 }
 
 /**
- * Captures the requests in order, a few of them concurrently. The first failure ends the captures that wait for a renderer.
- *
+ * Captures the requests in order, a few of them concurrently. When one fails, the captures that still wait for a renderer are cancelled.
  * @returns the records of all documents; null if the client has disconnected
  */
 async function captureRequests(
@@ -143,7 +142,7 @@ async function captureRequests(
       try {
         return await ofDocument(`${index}`, () => captureRequest(request, { caller, facts, stop }, deps));
       } catch (error) {
-        // This must happen before the next request gets its turn. Later failures have no effect.
+        // This call must precede the next request. Only the first failure has an effect.
         failed.abort(error);
         return undefined;
       }

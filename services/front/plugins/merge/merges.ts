@@ -14,15 +14,18 @@ import { AccountTurns } from '../../account-turns.ts';
 import { RetryLaterError } from '../../admission.ts';
 import { TokenBuckets } from '../../http/token-buckets.ts';
 
-/** Maximum number of processes, because each may take 512 MiB of memory. */
+/** Maximum number of concurrent processes, because each may take 512 MiB of memory. */
 export const maxMergeProcesses = 1;
 
-/** Maximum number of merges in progress of all accounts, including those that wait for captures. */
+/** Maximum number of merges of all accounts in progress, including those that wait for captures. */
 const maxMerges = 32;
 const maxMergesOfAccount = 2;
 const retrySeconds = 5;
 
-/** Process time of one account in seconds: enough for several large merges at once, and for half of the time permanently. */
+/**
+ * Budget of process time of one account in seconds. It is enough for several large merges in a row, and refills at half of the elapsed
+ * time.
+ */
 const secondsOfAccount = { capacity: 120, perSecond: 0.5 };
 
 /** Timeout of a process, including the reads of the files. */
@@ -43,7 +46,7 @@ export interface MergesDeps {
   readonly seconds?: TokenBuckets;
 }
 
-/** Merges files of captures. Accounts take turns. */
+/** Merges files of captures. Accounts get processes in turn. */
 export class Merges {
   readonly #deps: MergesDeps;
   readonly #turns = new AccountTurns(maxMergeProcesses);
@@ -63,8 +66,7 @@ export class Merges {
   }
 
   /**
-   * Admits a merge before its pages are captured, because captures are charged.
-   *
+   * Admits a merge. This precedes the captures of its pages, because captures are charged.
    * @returns a function that ends the merge
    * @throws ServiceError QUEUE_FULL
    */
@@ -186,7 +188,7 @@ function unreadable(cause: UnreadableDocumentError): ServiceError {
 const mergeResults = ['merged', 'too_large', 'refused', 'failed'] as const;
 
 export interface MergeMetrics {
-  /** Counts a merge; `ms`: duration of its process. */
+  /** Counts a merge. `ms` is the duration of its process. */
   merge(result: (typeof mergeResults)[number], ms?: number): void;
 }
 

@@ -1,12 +1,12 @@
 import type { Incident, StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import { componentLabel, escapeHtml, stateLabel } from './render.ts';
 
-/** More incidents than occur between two visits of a feed reader. */
+/** Maximum number of incidents. Fewer occur between two visits of a feed reader. */
 const maxEntries = 50;
 
 /**
- * Returns the incidents as an Atom feed (RFC 4287), newest first. The ids contain the host of the service and the incident, so that a
- * reader recognizes an incident when it is updated. Incidents of the engine are omitted, because they repeat those of its regions.
+ * Returns the incidents as an Atom feed (RFC 4287), newest first. The ids contain the host of the service and the incident, so that a feed
+ * reader recognizes an updated incident. Incidents of the engine are omitted, because they repeat those of its regions.
  */
 export function atomFeed(history: StatusHistory, publicUrl: string): string {
   const base = publicUrl.replace(/\/+$/, '');

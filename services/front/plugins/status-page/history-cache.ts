@@ -33,7 +33,7 @@ export class HistoryCache {
     this.#version++;
   }
 
-  /** Changes with each write. */
+  /** The version of the content, which changes with each write. */
   get version(): number {
     return this.#version;
   }
@@ -46,9 +46,8 @@ export class HistoryCache {
 const dayMs = 86_400_000;
 
 /**
- * Returns the history for clients. Changes that the controller has not stored yet come from its published status; without a recent status,
- * the time since the last one has no data.
- *
+ * Returns the history for clients. Changes that the controller has not stored yet come from its published status. If that status is not
+ * recent, the time since its publication has no data.
  * @param now Unix milliseconds, by the server's clock
  */
 export function historyView(
@@ -63,7 +62,7 @@ export function historyView(
       const current = report?.components.find(({ name }) => name === stored.name);
       if (report === null || current === undefined) return { history: stored, until: now };
       const history = observedTo(stored, now - reportAgeMs - (report.at - Date.parse(current.lastCheckedAt)));
-      // A recent gap is not missing data: storage is probed only every half minute.
+      // A gap at the end is normal: storage is probed only every half minute.
       const isFollowed = reportAgeMs <= statusStaleMs && now - history.observedUntil <= 2 * statusStaleMs;
       return { history, until: isFollowed ? history.observedUntil : now };
     })
@@ -88,7 +87,7 @@ export function historyView(
 const known = ['queue', 'storage', 'engine'];
 const order = (name: string) => (known.indexOf(name) + known.length + 1) % (known.length + 1);
 
-/** Returns all days from `first` to the day of `until`. The last day ends at `until`. */
+/** Returns all days from `first` to the day of `until`. The last day is cut off at `until`. */
 function daysFrom(first: string, observed: ReadonlyMap<string, readonly number[]>, until: number): HistoryDay[] {
   const start = Date.parse(first);
   const count = Math.max(1, Math.floor((until - start) / dayMs) + 1);

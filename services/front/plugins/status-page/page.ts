@@ -21,8 +21,8 @@ function sourceOf(module: object): string {
 const hash = (text: string) => createHash('sha256').update(text).digest('base64');
 
 /**
- * The page may load only its script and JSON, and no inline script. The policy is in the page as well, for copies on
- * other hosts; `frame-ancestors` works only as a header.
+ * Returns the content security policy. The page may load only its script and JSON, and no inline script. The page contains the policy as
+ * well, for copies on other hosts; `frame-ancestors` works only as a header.
  */
 export function pagePolicy(publicUrl: string): string {
   return [

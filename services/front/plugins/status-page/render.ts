@@ -61,19 +61,19 @@ export function clockTime(timestamp: string, today: string): string {
 
 export const months = 'January February March April May June July August September October November December';
 
-/** `10 March 2026`. */
+/** Formats a time as `10 March 2026`. */
 export function longDate(timestamp: string): string {
   const [year, month, day] = timestamp.slice(0, 10).split('-');
   return `${Number(day)} ${months.split(' ')[Number(month) - 1]} ${year}`;
 }
 
-/** `10 Mar`. */
+/** Formats a time as `10 Mar`. */
 export function shortDate(timestamp: string): string {
   const [day, month = ''] = longDate(timestamp).split(' ');
   return `${day} ${month.slice(0, 3)}`;
 }
 
-/** `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`. */
+/** Formats a duration as `45 s`, `12 min`, `3 h 20 min` or `2 d 4 h`. */
 export function duration(seconds: number): string {
   const both = (size: number, unit: string, part: number, smaller: string) => {
     const rest = Math.floor((seconds % size) / part);
@@ -181,7 +181,7 @@ export function partsOf(day: HistoryDay): readonly (readonly [ShownState, number
   return parts.filter(([, seconds]) => seconds > 0);
 }
 
-/** `Operational 23 h 50 min, partial outage 10 min`. */
+/** Describes a day as `Operational 23 h 50 min, partial outage 10 min`. */
 export function dayText(day: HistoryDay): string {
   const parts = partsOf(day);
   const label = (state: ShownState) => (state === 'unknown' ? 'no data' : stateLabels[state].toLowerCase());
@@ -200,7 +200,7 @@ export function lastDays(days: readonly HistoryDay[], now: string): readonly His
   });
 }
 
-/** Returns the classes of a bar: the worst state, its share from 1 to 4, and the unobserved share from 1 to 4. */
+/** Returns the CSS classes of a bar: its worst state, the share of that state from 1 to 4, and the share without data from 1 to 4. */
 export function barClasses(day: HistoryDay): string {
   const parts = partsOf(day);
   const total = parts.reduce((sum, [, seconds]) => sum + seconds, 0);
@@ -209,7 +209,7 @@ export function barClasses(day: HistoryDay): string {
     parts.reduce((sum, [state, seconds]) => (states.includes(state) ? sum + seconds : sum), 0) / Math.max(1, total);
   const bad = shareOf(['major_outage', 'partial_outage', 'degraded_performance']);
   const unseen = shareOf(['unknown']);
-  // The root makes even a minute of an outage visible.
+  // With the root, even a minute of an outage is visible.
   const level = (share: number) => Math.max(1, Math.min(4, Math.ceil(4 * share)));
   return [
     worst,

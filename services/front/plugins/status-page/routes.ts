@@ -16,7 +16,7 @@ export interface StatusPageDeps {
   readonly now: () => number;
 }
 
-/** Maximum age of content that changes only with time. Other changes are shown immediately. */
+/** Maximum age of content that changes only because time passes. Other changes are shown immediately. */
 const historyMaxAgeMs = 30_000;
 const pageMaxAgeMs = 1000;
 

@@ -21,10 +21,13 @@ import {
 
 // As in render.ts, all top-level functions must be exported, because the browser gets the source text of each.
 
-/** Milliseconds. */
+/** All times are in milliseconds. */
 export const times = { pollMs: 15_000, maxBackoffMs: 300_000, historyMs: 300_000, timeoutMs: 10_000, silentMs: 60_000 };
 
-/** Creates a client for the JSON, which is next to the page, or at the address of the service that the front has put into the page. */
+/**
+ * Creates a client that requests the JSON. It is next to the page, or at the address of the service that the front has written into the
+ * page.
+ */
 export function createClient() {
   const other = document.documentElement.dataset['api'];
   let bases = [new URL('.', location.href).href, ...(other === undefined ? [] : [other.replace(/\/*$/, '/')])];
@@ -38,7 +41,7 @@ export function createClient() {
         const body = (await response.json()) as Partial<T> | null;
         if (body === null || !isValid(body)) throw new Error(`${base + path} has an unexpected body`);
         bases = [base, ...bases.filter((each) => each !== base)];
-        // A copy of the page has only its script next to it.
+        // A copy of the page on another host has only its script next to it.
         for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-path]')) {
           link.href = base + (link.dataset['path'] ?? '');
         }
@@ -79,7 +82,7 @@ export function startPage(): void {
   let status = JSON.parse(meta?.content ?? '{}') as OverallStatus;
   let history: StatusHistory | null = null;
   const ageMs = Math.abs(Date.now() - Date.parse(answeredAt(status)));
-  // The status in a page from a cache may be outdated.
+  // A page from a cache may contain an outdated status.
   let heardAt = ageMs < times.silentMs ? performance.now() - ageMs : Number.NEGATIVE_INFINITY;
   let historyDueAt = 0;
   let failures = 0;
@@ -110,7 +113,7 @@ export function startPage(): void {
     clearTimeout(timer);
     try {
       const next = await load<OverallStatus>('status', (body) => Array.isArray(body.components));
-      // An unchanged status comes from a cache and does not count as an answer of the service.
+      // An unchanged status comes from a cache, so it does not prove that the service answers.
       if (answeredAt(next) !== answeredAt(status)) heardAt = performance.now();
       const states = ({ components = [] }: OverallStatus) => components.map((each) => each.name + each.status).join();
       if (states(next) !== states(status)) historyDueAt = 0;
@@ -124,7 +127,7 @@ export function startPage(): void {
       failures++;
     }
     show();
-    // The page may have been hidden and shown again during this poll.
+    // The page may have been hidden and shown again during this poll, which has set another timer.
     clearTimeout(timer);
     if (document.hidden) return;
     const backoffMs = Math.min(times.maxBackoffMs, times.pollMs * 2 ** failures) * (0.75 + Math.random() / 2);
@@ -143,7 +146,7 @@ export function createBars(history: () => StatusHistory | null) {
   const tip = document.createElement('div');
   tip.id = 'tip';
   tip.hidden = true;
-  // Its text is the value of the slider.
+  // Assistive technology gets the same text as the value of the slider.
   tip.setAttribute('aria-hidden', 'true');
   document.body.append(tip);
 

@@ -28,13 +28,13 @@ export interface ThumbnailDeps extends ReadStateDeps {
 type ThumbnailRoute = { Params: { uuid: string }; Querystring: ThumbnailQuery };
 type ThumbnailRequest = FastifyRequest<ThumbnailRoute>;
 
-/** Crops tall pages to their top at an aspect ratio of 2:3, because the whole page would be a thin line. */
+/** Cuts tall pages off below an aspect ratio of 2:3, because the whole page would be a thin line. */
 const thumbnail = (width: number): WantedPicture => ({ maxWidth: width, maxAspect: 1.5, type: 'webp' });
 
-/** Upper bound for thumbnails of files that are never replaced: they could be cached longer, but are cheap to request again. */
+/** Upper bound for thumbnails of files that are never replaced. Caches could keep them longer, but requesting them again is cheap. */
 const maxAgeSeconds = 3600;
 
-/** Creates the scaled pictures of an application: thumbnails, and those for agents. */
+/** Creates the object that scales the pictures of an application: thumbnails, and pictures for agents. */
 export function createPictures(app: FastifyInstance, { store, registry, now, log }: PicturesDeps): ScaledPictures {
   const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(registry), log });
   app.addHook('onClose', async () => pictures.close());
@@ -84,7 +84,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
     },
     onRequest: authenticateFirst(authenticator, 'read'),
     ...queryOf(thumbnailQuerySchema),
-    // In a query string every value is a string, and the validator does not coerce.
+    // All values in a query string are strings, and the validator does not convert them.
     preValidation: async (request: { query: unknown }) => {
       const query = request.query as Record<string, unknown>;
       const { width } = query;

@@ -14,7 +14,10 @@ import { TokenBuckets } from '../../http/token-buckets.ts';
 import { AccountTurns } from '../../account-turns.ts';
 import { type ScaledPicture, scalePicture, UnreadablePictureError } from '../../pictures/picture-scaler.ts';
 
-/** Maximum number of processes, which belong to different accounts. With only one, a slow picture would delay all other accounts. */
+/**
+ * Maximum number of concurrent processes, at most one for each account. If there were only one, a slow picture would delay all other
+ * accounts.
+ */
 export const maxScalings = 2;
 
 /** Maximum number of waiting pictures of all accounts. */
@@ -23,7 +26,10 @@ const maxWaiting = 512;
 const maxWaitingOfAccount = 16;
 const retrySeconds = 2;
 
-/** Process time of one account in seconds: enough for a list of a hundred tall pages at once, and for half of the time permanently. */
+/**
+ * Budget of process time of one account in seconds. It is enough for a list of a hundred tall pages, and refills at half of the elapsed
+ * time.
+ */
 const secondsOfAccount = { capacity: 60, perSecond: 0.5 };
 
 const maxCacheBytes = 32 * 1024 * 1024;
@@ -50,7 +56,7 @@ export interface ShownPicture extends ScaledPicture {
   readonly shownHeight: number;
 }
 
-/** Returns how a picture of the given size is shown. */
+/** Returns the size at which a picture of the given size is shown. */
 function shownPicture(
   { width, height }: { readonly width: number; readonly height: number },
   { maxWidth, maxHeight = Infinity, maxAspect, type }: WantedPicture,
@@ -73,15 +79,15 @@ export interface ScaledPicturesDeps {
 
 interface Scaling {
   readonly picture: Promise<Buffer>;
-  /** Aborts the scaling. */
+  /** Aborts this scaling. */
   readonly abandoned: AbortController;
-  /** Number of requests that wait for it. */
+  /** Number of requests that wait for this scaling. */
   waiting: number;
 }
 
 /**
- * Scales pictures of captures. A few processes work concurrently, assigned to accounts by round robin. Results are cached, and
- * concurrent requests share a scaling. A scaling is aborted when all its clients have disconnected.
+ * Scales pictures of captures in a few concurrent processes, which accounts get in turn. Results are cached, and concurrent requests share
+ * a scaling. A scaling is aborted when all its clients have disconnected.
  */
 export class ScaledPictures {
   readonly #deps: ScaledPicturesDeps;
@@ -224,7 +230,7 @@ const unreadable = () =>
 const pictureResults = ['scaled', 'cached', 'unreadable', 'refused', 'failed'] as const;
 
 export interface ScaledPictureMetrics {
-  /** Counts a requested scaled picture; `ms`: duration of the scaling. */
+  /** Counts a requested scaled picture. `ms` is the duration of the scaling. */
   picture(result: (typeof pictureResults)[number], ms?: number): void;
 }
 

@@ -42,7 +42,7 @@ export interface UsageDeps {
   readonly now: () => number;
 }
 
-/** GET /usage: the current usage of the key's account. GET /usage/history: its past usage. */
+/** GET /usage returns the current usage of the key's account, GET /usage/history its past usage. */
 export function usageRoutes(app: FastifyInstance, deps: UsageDeps): void {
   usageRoute(app, deps);
   historyRoute(app, deps);
