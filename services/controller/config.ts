@@ -49,7 +49,7 @@ export interface ControllerConfig extends CommonConfig {
   readonly egressDeny: readonly string[];
   /** The proxy through which webhooks are sent; undefined for direct connections. */
   readonly upstreamProxy: UpstreamProxy | undefined;
-  /** Limits of accounts that set none. */
+  /** Limits of accounts that have no limits of their own. */
   readonly defaultLimits: AccountLimits;
   /** Whether the captures of accounts with the permission may ignore TLS errors. */
   readonly allowIgnoreTlsErrors: boolean;
@@ -203,7 +203,7 @@ function parseBackgroundSlots(value: string): ReadonlyMap<Region, number> {
   );
 }
 
-/** Maximum size of a stream in bytes; -1 for no limit but the server's. */
+/** Maximum size of a stream in bytes; -1 for the limit of the server. */
 function maxBytesVariable(name: string, meaning: string, defaultMebibytes?: number): Variable<number> {
   const variable = integerVariable(name, {
     default: defaultMebibytes === undefined ? -1 : defaultMebibytes * mebibyte,
@@ -216,7 +216,7 @@ function maxBytesVariable(name: string, meaning: string, defaultMebibytes?: numb
     type: `integer, bytes, ${mebibyte} or more; -1 for no limit`,
     read: (env) => {
       const bytes = variable.read(env);
-      // NATS reads 0 as "no limit", which would surprise the operator.
+      // NATS treats 0 as "no limit", which the operator would not expect.
       if (bytes !== -1 && bytes < mebibyte) env.problem(name, `must be -1 (no limit) or at least ${mebibyte} bytes`);
       return bytes;
     },

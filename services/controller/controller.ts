@@ -48,8 +48,8 @@ const startTickMs = 250;
 const canaryResultsMs = 10_000;
 
 /**
- * Starts a controller: the operations port, the NATS connection (waits for NATS without a time limit), then the loops,
- * which stop on `shutdown`. Returns the operations port.
+ * Starts a controller: the operations port, then the NATS connection (it waits for NATS without a time limit), then the loops, which stop
+ * on `shutdown`. Returns the operations port.
  */
 export async function startController(
   config: ControllerConfig,
@@ -88,8 +88,7 @@ export async function startController(
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
     if (waitingForFiles !== null) return waitingForFiles;
-    // A controller with an outdated configuration is always ready: otherwise the rolling update that replaces it would
-    // wait.
+    // A controller with an outdated configuration is always ready. Otherwise it would delay the rolling update that replaces it.
     if (parts.provisioner.complete || parts.record.isSuperseded) return null;
     return parts.record.obstacle ?? parts.provisioner.obstacle;
   };
@@ -100,7 +99,7 @@ export async function startController(
     followServerClock(session, { log, signal }),
   ]);
   shutdown.add('the loops of the controller', () => loops);
-  // An unavailable bucket does not hold up the rest: /status shows it.
+  // An unavailable bucket does not delay the start; /status reports it.
   await files.ready({ signal: shutdown.signal, onWait: (what) => (waitingForFiles = what) });
   waitingForFiles = null;
   return ops.port;
@@ -199,7 +198,7 @@ async function runOthers(
 ): Promise<void> {
   const { config, session, lease, record, history, provisioner, times, log } = parts;
   while (!provisioner.canElect && !signal.aborted) await delay(50, signal);
-  // Without the record, the election would start later.
+  // If the record is not read now, the election starts later.
   await record.look().catch(() => undefined);
   // Read the previous status before this process can overwrite it.
   await history.readStatus().catch(() => undefined);
@@ -207,7 +206,7 @@ async function runOthers(
   const runInCluster = async () => {
     const [{ region: home } = { region: null }] = config.regions;
     if (config.kubernetes === null || home === null || signal.aborted) return;
-    // Import only with a cluster: the client library takes 50 MB of memory and a second.
+    // The module is imported only in a cluster: the client library takes 50 MB of memory and a second.
     const { runKubernetes } = await import('./kubernetes/run.ts');
     const settings = config.kubernetes;
     const identify = (uid: string) => record.identify(uid);
@@ -288,7 +287,7 @@ async function runReaders(parts: ControllerParts, signal: AbortSignal): Promise<
   ]);
 }
 
-/** Time after the start in which missing streams are not reported as an outage, because they are being provisioned. */
+/** Time after the start during which missing streams are not reported as an outage, because they are being provisioned. */
 const provisioningMs = 10_000;
 
 /** The controller's main loop: collect, decide, publish. */

@@ -62,7 +62,7 @@ const auditCheckMs = 60_000;
 /** Interval at which the leader checks whether a component's history has changes to write. */
 const historyCheckMs = 1000;
 
-/** Renderers check every shard themselves when they receive no signal for a minute. */
+/** Interval of signals. It is far shorter than the minute after which a renderer without signals checks every shard itself. */
 const regionSignalsIntervalMs = 5000;
 
 /** The parts of the process that the leader of the fleet shares. */
@@ -83,14 +83,14 @@ export interface LeaderParts {
 }
 
 /**
- * Builds the leader's jobs, once for all terms of this process. The returned function runs everything that must run
- * once in the fleet, for one term. It resolves soon after the term's signal and never throws.
+ * Builds the leader's jobs, which all terms of this process share. The returned function runs for one term everything that must run once in
+ * the fleet. It resolves soon after the term's signal and never throws.
  */
 export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<void> {
   const jobs = buildJobs(parts);
   return async (term) => {
     await Promise.all([runPeriodicJobs(jobs, term), doTasks(jobs, term)]);
-    // Write the remaining entries: any process may write them.
+    // Write the remaining entries. A process that does not lead may do that too.
     const rest = Promise.all([jobs.deliveryLog.flushAll(), jobs.statistics.flush()]);
     await withDeadline(rest, lastFlushMs, 'writing delivery attempts and statistics').catch((error: unknown) =>
       parts.log.debug({ err: error }, 'delivery attempts and statistics could not be written'),
@@ -144,9 +144,7 @@ function buildJobs(parts: LeaderParts) {
 
 type LeaderJobs = ReturnType<typeof buildJobs>;
 
-/**
- * Runs everything but the tasks: periodic jobs, canaries, and dead letters as they arrive. Never throws.
- */
+/** Runs everything except the tasks: periodic jobs, canaries, and dead letters as they arrive. Never throws. */
 async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
   const { session, fleet, provisioner, latest, history, config, times, metrics, log } = jobs;
   const { signal } = term;
@@ -191,9 +189,9 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
 async function doTasks(jobs: LeaderJobs, term: Term): Promise<void> {
   await Promise.all([
     runTasks({ kind: 'dispatch', parallel: 4, run: (task) => recoverLostJob(task, jobs) }, jobs, term),
-    // Captures that complete have an entry in the expiry index instead.
+    // A capture that completes has an entry in the expiry index instead of a task.
     runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, jobs) }, jobs, term),
-    // A receiver may take 10 s for each: see ReceiverLimits.
+    // Each delivery may take 10 s; ReceiverLimits shares them among the receivers.
     runTasks({ kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, jobs, term) }, jobs, term),
     runTasks({ kind: 'batch', parallel: 4, run: (task) => lookAtBatch(task, jobs) }, jobs, term),
     runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, jobs) }, jobs, term),
@@ -201,8 +199,8 @@ async function doTasks(jobs: LeaderJobs, term: Term): Promise<void> {
 }
 
 /**
- * Sends renderers the time and the background shards with waiting captures: the front that queued them may have died
- * before its signal, and no other process signals the server's redeliveries.
+ * Sends renderers the time and the background shards with waiting captures. A front that has queued captures may have died before it sent
+ * its signal, and no other process sends signals for the redeliveries of the server.
  */
 function sendRegionSignals({ session, regions, latest }: Pick<LeaderJobs, 'session' | 'regions' | 'latest'>): void {
   const queue = latest.get()?.facts.queue;

@@ -1,16 +1,15 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
-/** Returned by work that had nothing to do or could not start: neither a success nor a failure. */
+/** The result of work that had nothing to do or could not start. It counts neither as a success nor as a failure. */
 export const skipped = Symbol('skipped');
 
 /**
- * Repeats the work sequentially until the signal aborts. Never throws: the first of several failures in a row is logged, and the next
- * iteration retries. Work that was {@link skipped} is no success.
- *
+ * Repeats the work sequentially until the signal aborts. Never throws: the next iteration retries. Of consecutive failures, only the first
+ * is logged. Work that was {@link skipped} is not a success.
  * @param options.what name of the work for the log, such as "reading the state of the service"
- * @param options.everyMs interval from start to start, by the number of failures in a row; if the work takes longer, the next
- * iteration follows almost at once
+ * @param options.everyMs interval from start to start, by the number of consecutive failures; if the work takes longer, the next iteration
+ * follows almost immediately
  */
 export async function repeat(
   options: {
@@ -40,10 +39,7 @@ export async function repeat(
   }
 }
 
-/**
- * Runs the work for each item, at most `parallel` at the same time, started in order. The work handles its own
- * failures.
- */
+/** Runs the work for each item in order, at most `parallel` of them concurrently. The work must handle its own failures. */
 export async function eachOf<T>(
   items: readonly T[],
   parallel: number,
@@ -66,7 +62,7 @@ export class WakeableTimer {
     this.#woken.abort();
   }
 
-  /** Returns after `ms`, when woken, or when the signal aborts. */
+  /** Resolves after `ms`, when woken, or when the signal aborts. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     await delay(ms, AbortSignal.any([signal, this.#woken.signal]));
     if (this.#woken.signal.aborted) this.#woken = new AbortController();

@@ -5,12 +5,12 @@ import type { QueueFacts } from './health/facts.ts';
 
 const timeoutMs = 15_000;
 
-/** Readings and attempts follow each other within a second, so only one of them per minute is logged. */
+/** Interval in which the same message is logged once, because readings and attempts follow each other within a second. */
 const logIntervalMs = 60_000;
 
 /** The provisioning operations. Each throws the server's error when the server refuses. */
 export interface ProvisionSteps {
-  /** Applies the wanted configuration to everything. */
+  /** Applies the wanted configuration to all streams, buckets and durables. */
   readonly provision: () => Promise<void>;
   /** Creates the bucket of the leader election, if it does not exist. */
   readonly bootstrap: () => Promise<void>;
@@ -22,7 +22,7 @@ export interface ProvisionSteps {
 export interface ProvisionRights {
   readonly leads: boolean;
   readonly mayBootstrap: boolean;
-  /** The queues of a region that is new in its configuration can be created before it leads. */
+  /** Whether the controller may create the queues of a region that is new in its configuration, which is allowed before it leads. */
   readonly mayAdd: boolean;
 }
 
@@ -48,7 +48,7 @@ export class Provisioner {
     this.#now = now;
   }
 
-  /** The reason why the controller waits, with the server's message if the last attempt failed. */
+  /** The reason why the controller waits, including the server's message if the last attempt failed. */
   get obstacle(): string {
     const waiting = 'streams and consumers are being provisioned';
     return this.#problem === null ? waiting : `${waiting}; the last attempt failed: ${this.#problem}`;
@@ -64,10 +64,7 @@ export class Provisioner {
     return this.#canElect;
   }
 
-  /**
-   * Starts provisioning what a reading missed, within this controller's rights, without waiting. The next reading shows
-   * the result.
-   */
+  /** Starts to provision what a reading missed, within this controller's rights. It does not wait; the next reading shows the result. */
   heal(facts: QueueFacts, rights: ProvisionRights): void {
     this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
     if (facts.kind === 'unreachable') return;
@@ -83,7 +80,7 @@ export class Provisioner {
   }
 
   #logMissing(missing: readonly string[]): void {
-    // After a failure, the line with the reason is repeated instead.
+    // After a failure, the line with the reason is logged instead.
     if (this.#problem !== null || !this.#startsInterval()) return;
     this.#log.info({ missing: missing.length, first: missing[0] }, 'provisioning missing streams and consumers');
   }

@@ -33,19 +33,19 @@ import { controllerTimes, type ControllerTimes } from './times.ts';
 /** Interval at which the hub's configuration and status are read. */
 const readMs = 2000;
 
-/** A shorter loss of the connection is not reported: servers restart. */
+/** Minimum duration of a lost connection before it is reported, because servers restart. */
 const lostMs = 5000;
 
 /**
- * The process restarts after NATS has refused its password for this long: it reads the password only at the start, and
- * the Secret may have changed.
+ * Time for which NATS may refuse the password before the process restarts. It reads the password only at the start, and the Secret may have
+ * changed.
  */
 const refusedMs = 60_000;
 
 /**
- * Starts the controller of a satellite. It reports the pods of its cluster to the hub and shows the hub's status of its
- * regions in its own cluster. It decides nothing about the fleet. It keeps running without a connection, because
- * operators look for the reason in the resources of the cluster. Returns the operations port.
+ * Starts the controller of a satellite. It reports the pods of its cluster to the hub, and shows the hub's status of its regions in its own
+ * cluster. It decides nothing about the fleet. It keeps running without a connection, because operators look for the reason in the
+ * resources of the cluster. Returns the operations port.
  */
 export async function startSatellite(
   config: ControllerConfig,
@@ -133,7 +133,7 @@ function createProblemLog(registry: Registry, log: Logger): (problems: Iterable<
     const now = new Map([...problems].map(({ reason, message }) => [reason, message]));
     for (const reason of fleetReasons) gauge.set({ reason }, now.has(reason) ? 1 : 0);
     for (const [reason, message] of now) {
-      // The message may count seconds, so compare reasons.
+      // The message may contain a number of seconds, so the reasons are compared.
       if (!told.has(reason)) log.error({ reason }, `this satellite does not work in its fleet: ${reason}: ${message}`);
     }
     if (now.size === 0 && told.size > 0) log.info('this satellite works in its fleet again');
@@ -141,7 +141,7 @@ function createProblemLog(registry: Registry, log: Logger): (problems: Iterable<
   };
 }
 
-/** The connection to the hub: its last known state, and problems of the connection. */
+/** The connection to the hub, the hub's last known state, and problems of the connection. */
 class FleetLink {
   readonly #config: ControllerConfig;
   readonly #log: Logger;
@@ -244,7 +244,7 @@ class FleetLink {
     this.#lostAt = null;
     this.#fleetConfig = config?.value ?? null;
     this.#check.compare(this.#fleetConfig);
-    // A status that is read again has aged. Use this clock, since the hub's may differ.
+    // A status that was read before has aged meanwhile. Its age is measured by this clock, since the hub's may differ.
     if (status !== null && status.value.at !== this.#status?.report.at) {
       this.#status = { report: status.value, at: performance.now() };
     }
@@ -256,7 +256,7 @@ class FleetLink {
     if (status.type === 'error' && status.error instanceof AuthorizationError) {
       this.#note(connectionProblem(status.error, this.#config.nats));
     }
-    // The problem ends with the first answer: until then, the last status is old because of this side.
+    // The problem of the connection ends when NATS is connected again.
     if (status.type === 'reconnect') this.#note(null);
   }
 
@@ -267,7 +267,7 @@ class FleetLink {
   }
 }
 
-/** Returns the heartbeat, or null where it was withdrawn. */
+/** Returns the heartbeat; null if it was withdrawn. */
 function valueOf(data: Uint8Array): unknown {
   if (data.length === 0) return null;
   try {

@@ -24,9 +24,9 @@ import {
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 /**
- * Applies the wanted configuration of all streams and durables; safe to repeat. A stream that contains more than its
- * new limit keeps its limit, because it would refuse all writes otherwise. Throws the server's error when it refuses,
- * e.g. three replicas on a single server.
+ * Applies the wanted configuration of all streams and durables. It can be repeated. If a stream contains more than its new limit, it keeps
+ * the old limit, because it would refuse all writes otherwise. Throws the server's error if it refuses, for example three replicas on a
+ * single server.
  */
 export async function provision(jsm: JetStreamManager, settings: StreamSettings, regions: readonly Region[]) {
   for (const config of streamConfigs(settings)) {
@@ -49,7 +49,7 @@ export async function provision(jsm: JetStreamManager, settings: StreamSettings,
   }
 }
 
-/** Creates the bucket of the leader election. An existing one is not changed. */
+/** Creates the bucket of the leader election. If it exists, it is not changed. */
 export async function bootstrap(jsm: JetStreamManager, settings: StreamSettings): Promise<void> {
   for (const config of streamConfigs(settings).filter(({ name }) => name === streamNames.live)) {
     try {
@@ -60,7 +60,7 @@ export async function bootstrap(jsm: JetStreamManager, settings: StreamSettings)
   }
 }
 
-/** Creates missing durables and does not change existing ones. */
+/** Creates missing durables. Existing ones are not changed. */
 export async function addDurables(jsm: JetStreamManager, regions: readonly Region[]): Promise<void> {
   for (const { stream, config } of consumerConfigs(regions)) {
     try {
@@ -90,23 +90,23 @@ async function leaveRoom<T extends Partial<StreamConfig> & { name: string }>(
   return { ...wanted, max_bytes: config.max_bytes };
 }
 
-/** Maximum time for a front to settle a result before NATS redelivers it. */
+/** Maximum time in which a front settles a result. After it, NATS redelivers the result. */
 const resultAckWaitMs = 30_000;
 
 /** Stream settings that the operator chooses. */
 export interface StreamSettings {
-  /** 1, or 3 on a cluster of at least three servers. */
+  /** Number of replicas: 1, or 3 on a cluster of at least three servers. */
   readonly replicas: number;
   /** Maximum size of each stream in bytes; -1 for no limit. */
   readonly maxBytes: Readonly<Record<keyof typeof streamNames, number>>;
 }
 
-/** A result contains no file; its texts and numbers are far smaller. */
+/** Maximum size of a result. A result contains no file; its texts and numbers are far smaller. */
 const maxResultBytes = 256 * 1024;
 
 const dayMs = 86_400_000;
 
-/** The wanted configuration of every stream. All use file storage: memory streams are lost in a restart. */
+/** Returns the wanted configuration of every stream. All streams use file storage, because memory streams are lost in a restart. */
 export function streamConfigs(settings: StreamSettings): readonly (Partial<StreamConfig> & { name: string })[] {
   const common = (stream: keyof typeof streamNames) => ({
     name: streamNames[stream],
@@ -120,16 +120,15 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     max_msgs_per_subject: 1,
     discard: 'new' as const,
     allow_direct: true,
-    // With roll-up headers, a user who may write one key could remove all others.
+    // Roll-up headers are forbidden: with them, a user who may write one key could remove all others.
     allow_rollup_hdrs: false,
     allow_msg_ttl: true,
     deny_delete: true,
   });
   return [
     { ...common('db'), ...bucket('db'), allow_atomic: true },
-    // No markers for expired entries (`subject_delete_marker_ttl`): with markers the server allows roll-ups, and a
-    // renderer, which may write its heartbeat, could remove everything with `Nats-Rollup: all`. Readers use the age of
-    // entries instead.
+    // The bucket has no markers for expired entries (`subject_delete_marker_ttl`). With markers, the server allows roll-ups, and a
+    // renderer, which may write its heartbeat, could remove everything with `Nats-Rollup: all`. Readers use the age of entries instead.
     { ...common('live'), ...bucket('live'), subject_delete_marker_ttl: 0 },
     // Missing entries are rendered again, so a full bucket may drop the oldest.
     { ...common('cache'), ...bucket('cache'), discard: 'old', max_age: nanos(maxLifetimeSeconds * 1000) },
@@ -148,7 +147,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       retention: 'workqueue',
       discard: 'new',
       max_msg_size: maxResultBytes,
-      // For results of canary captures, which no front settles while all are down.
+      // Results of canary captures expire, because no front settles them if all fronts are down.
       allow_msg_ttl: true,
       // A renderer that received no answer publishes its result again.
       duplicate_window: nanos(2 * 60_000),
@@ -169,7 +168,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       // The audit of the records restores lost entries.
       discard: 'old',
       allow_direct: true,
-      // A second end of the same capture follows within moments.
+      // If the same capture ends a second time, this happens within moments.
       duplicate_window: nanos(2 * 60_000),
     },
     {
@@ -186,8 +185,8 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       ...common('files'),
       subjects: [prefixed('files.>')],
       retention: 'limits',
-      // Publishers may create messages but never overwrite one: a renderer must not replace files of others. Without
-      // `deny_delete`, because renderers lack the API right to delete by sequence.
+      // Publishers may create messages but never overwrite one, because a renderer must not replace files of others. `deny_delete` is not
+      // set, because renderers have no right to delete by sequence anyway.
       discard: 'new',
       max_msgs_per_subject: 1,
       discard_new_per_subject: true,
@@ -199,7 +198,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
 }
 
 /**
- * The wanted durables by stream: one for each region and priority, for results, for each kind of task, and for the dead
+ * Returns the wanted durables by stream: one for each region and priority, one for results, one for each kind of task, and one for the dead
  * letters.
  */
 export function consumerConfigs(regions: readonly Region[]): readonly { stream: string; config: ConsumerSettings }[] {
@@ -237,19 +236,19 @@ function captureConsumer(region: Region, priority: Priority, shard: number): Con
     ack_wait: nanos(jobAckWaitMs),
     max_deliver: jobMaxDeliveries,
     max_ack_pending: 20_000,
-    // Every renderer has a pending request, which would soon exceed the default of 512.
+    // Every renderer has a pending request; their number would soon exceed the default of 512.
     max_waiting: 4096,
   };
 }
 
-/** A task is redelivered until it is done: its subject matter ends it, not a number of attempts. */
+/** A task is redelivered until it is done, without a maximum number of attempts. The work itself decides when it is done. */
 function taskConsumer(kind: TaskKind): ConsumerSettings {
   return {
     durable_name: taskDurable(kind),
     filter_subject: taskSubject(kind, '>'),
     ack_policy: 'explicit',
     ack_wait: nanos(taskAckWaitMs),
-    // Includes nak'd tasks: those of one account must not block all others.
+    // The number includes tasks that are redelivered later. The tasks of one account must not block all others.
     max_ack_pending: 100_000,
   };
 }

@@ -10,7 +10,7 @@ export const fleetLeaseTimes: LeaseTimes = Object.freeze({
   requestMs: 1000,
 });
 
-/** A request and the time to end its work fit between the end of acting and the end of the lease. */
+/** The margin is long enough for one request and the time to end the work. */
 export const kubernetesLeaseTimes: LeaseTimes = Object.freeze({
   ttlMs: 9000,
   marginMs: 2500,
@@ -26,9 +26,9 @@ export const controllerTimes = {
   tickMs: 1000,
   statusMs: statusIntervalMs,
   storageProbeMs: 10_000,
-  /** Interval of probes of a bucket, which charges for them: at 30 s a probe costs half a dollar a month. */
+  /** Interval of probes of a bucket. Buckets charge for requests: at 30 s, probing costs half a dollar a month. */
   bucketProbeMs: 30_000,
-  /** Time to the next probe or canary after a failed one: it soon confirms or clears the problem. */
+  /** Time to the next probe or canary after a failed one. It is short, to confirm or clear the problem soon. */
   storageRetryMs: 2000,
   canaryRetryMs: 15_000,
   /** Maximum duration of a canary capture. */
@@ -40,13 +40,10 @@ export const controllerTimes = {
   expandDaysMs: 10 * 60_000,
   /** Interval between the starts of two audits of the records. */
   recordAuditMs: 86_400_000,
-  /**
-   * Interval at which the leader applies the wanted configuration of all streams; any controller creates missing ones
-   * at once.
-   */
+  /** Interval at which the leader applies the wanted configuration of all streams. Any controller creates missing ones immediately. */
   provisionMs: 60_000,
   /**
-   * After this time without a leader, the controllers with the newest configuration are gone, and the others become
+   * Time without a leader after which the controllers with the newest configuration are considered dead. The other controllers then become
    * candidates again.
    */
   vacantMs: 10_000,

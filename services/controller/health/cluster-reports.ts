@@ -4,7 +4,7 @@ import { type NatsSession, olderThan } from '@webcapture/shared/nats/connect.ts'
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
-/** `ending`: the pod is being deleted, or has terminated. */
+/** `ending` means that the pod is being deleted, or has terminated. */
 export type PodState = 'ready' | 'unready' | 'ending';
 
 /** The report of one region in one cluster. */
@@ -27,9 +27,9 @@ export interface RegionPod {
 }
 
 /**
- * The report that the holder of a cluster's Lease publishes every two seconds in the bucket `live`, under `cluster.<uid
- * of the Lease>`, or under `cluster.<region>.<uid>` for a satellite. The fleet's leader may run in another cluster than
- * the pods, so it reads them here.
+ * A report about one cluster. The holder of the cluster's Lease publishes it every two seconds in the bucket `live`, under `cluster.<uid of
+ * the Lease>`, or under `cluster.<region>.<uid>` for a satellite. The fleet's leader reads these reports, because it may run in another
+ * cluster than the pods.
  */
 export interface ClusterReport {
   /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`). */
@@ -63,7 +63,7 @@ export interface RegionInClusters extends RegionReport {
   readonly conflicts: readonly string[];
 }
 
-/** Window of the minimum number of requested renderers, so that scaling up is no outage. */
+/** Window of the minimum number of requested renderers. Renderers that were requested only recently, by a scale-up, are not missed. */
 const wantedWindowMs = 5 * 60_000;
 
 interface Step {
@@ -72,7 +72,7 @@ interface Step {
   readonly replicas: number;
 }
 
-/** Keeps the minimum number of renderers requested in the last five minutes, by region. */
+/** Keeps, by region, the minimum number of renderers that were requested in the last five minutes. */
 export class LeastWanted {
   readonly #steps = new Map<Region, readonly Step[]>();
   readonly #now: () => number;
@@ -81,28 +81,28 @@ export class LeastWanted {
     this.#now = now;
   }
 
-  /** Records the number requested now. Returns the minimum of the window. */
+  /** Records the number that is requested now. Returns the minimum of the window. */
   note(region: Region, replicas: number): number {
     const now = this.#now();
     const steps = this.#steps.get(region) ?? [];
     const next = steps.at(-1)?.replicas === replicas ? steps : [...steps, { since: now, replicas }];
-    // A number that was requested before the window counts if it was still requested when the window began.
+    // A number that was requested before the window counts if it was in force when the window began.
     const kept = next.filter((_, index) => (next[index + 1]?.since ?? Infinity) > now - wantedWindowMs);
     this.#steps.set(region, kept);
     return Math.min(...kept.map((step) => step.replicas));
   }
 
-  /** Records the number that the previous leader read `ageMs` ago. Has no effect after the first `note` of a region. */
+  /** Records the number that the previous leader read `ageMs` ago. It has no effect after the first `note` of a region. */
   remember(region: Region, replicas: number, ageMs: number): void {
     if (this.#steps.has(region) || ageMs < 0 || ageMs >= wantedWindowMs) return;
     this.#steps.set(region, [{ since: this.#now() - ageMs, replicas }]);
   }
 }
 
-/** Time for which a cluster that became silent is reported as silent. */
+/** Time for which a cluster that no longer reports is shown as silent. */
 const memoryMs = 15 * 60_000;
 
-/** Maximum time from the start to the first report. */
+/** Maximum time from the start of this process to the first report. */
 const startTimeoutMs = 15_000;
 
 /** A watch that receives no message for this time is considered dead. */
@@ -114,7 +114,7 @@ interface Heard {
   /** The uid of the Lease. A cluster or installation that is recreated has another Lease. */
   readonly uid: string;
   readonly report: ClusterReport;
-  /** Positions of its first and last report in the order of arrival. */
+  /** Positions of the first and the last report of the cluster in the order of arrival. */
   readonly first: number;
   readonly last: number;
   readonly count: number;
@@ -122,8 +122,8 @@ interface Heard {
 }
 
 /**
- * Returns whether `next` is the successor of `before`: a recreated cluster or installation reports under the same name
- * after the old one became silent. Two reports of `next` prove that the reports do not alternate.
+ * Returns whether `next` is the successor of `before`. A recreated cluster or installation reports under the same name after the old one
+ * has become silent. If two reports of `next` have arrived since, the two do not alternate.
  */
 const replaces = (next: Heard, before: Heard): boolean =>
   isSameCluster(next, before) && next.count > 1 && before.last < next.first;
@@ -141,7 +141,7 @@ export class ClusterReports {
   readonly #startedAt: number;
   #order = 0;
 
-  /** `expected`: this controller runs in a cluster, so at least one cluster should report. */
+  /** @param expected whether this controller runs in a cluster, so that at least one cluster should report */
   constructor(expected: boolean, now: () => number = () => performance.now()) {
     this.#expected = expected;
     this.#now = now;
@@ -156,7 +156,7 @@ export class ClusterReports {
     );
   }
 
-  /** Stores a report. A report that expires is kept as the last one. */
+  /** Stores a report. A report that expires in NATS is kept as the last one of its cluster. */
   receive(key: string, report: ClusterReport | null): void {
     const known = this.#received.get(key);
     // A restarted watch delivers the last report again.
@@ -177,7 +177,7 @@ export class ClusterReports {
     }
   }
 
-  /** Returns the time since the last report of a region if other regions are reported; null if no report is expected. */
+  /** Returns the time since the last report of a region if other regions are reported. Returns null if no report is expected. */
   unreportedForMs(region: Region): number | null {
     const forMs = this.#now() - (this.#reportedAt.get(region) ?? this.#startedAt);
     const isHeard = this.#expected && this.#received.size > 0;
@@ -216,7 +216,7 @@ export class ClusterReports {
     if (reports.length === 0) return this.#withoutReports();
     const fresh = reports.filter(({ ageMs }) => ageMs <= clusterReportFreshMs);
     const silent = reports.filter(({ ageMs }) => ageMs > clusterReportFreshMs);
-    // Numbers requested within the window count, even if their cluster is silent now.
+    // A number counts while it is in the window, even if its cluster is silent now.
     const counting = reports.filter(({ ageMs }) => ageMs <= wantedWindowMs);
     const wanted = counting.flatMap(({ reported }) => reported.wanted ?? []);
     const asked = counting.flatMap(({ reported }) => reported.asked ?? []);
@@ -277,7 +277,7 @@ export class ClusterReports {
   }
 }
 
-/** Describes regions of a cluster that the fleet does not have, and a version that is too old. */
+/** Describes what does not fit into the fleet: regions of a cluster that the fleet does not have, and a version that is too old. */
 function misfitsOf(heard: Heard, installed: readonly Region[], minVersion: string): readonly string[] {
   const { version, regions } = heard.report;
   const cluster = `the cluster ${heard.name}`;

@@ -70,8 +70,8 @@ export class Collector {
   }
 
   /**
-   * Heartbeats arrive through NATS. A controller that has just lost NATS, or the bucket of the heartbeats, knows
-   * nothing about renderers until they have reconnected as well and sent a heartbeat.
+   * Heartbeats arrive through NATS. Renderers need time to reconnect and send a heartbeat. A controller that has just lost NATS, or the
+   * bucket of the heartbeats, therefore knows nothing about them.
    */
   #isFleetKnown(queue: QueueFacts): boolean {
     const connection = connectionId(this.#parts.session);

@@ -19,7 +19,7 @@ interface Component {
   readonly at: number;
 }
 
-/** Turns facts into the states of all components. Its only memory is for damping. */
+/** Turns facts into the states of all components. It keeps only what damping needs. */
 export class Decider {
   readonly #components = new Map<string, Component>();
 
@@ -85,13 +85,13 @@ export class Decider {
 /** Maximum number of problems in a message. */
 const maxProblems = 3;
 
-/** A satellite of another fleet or of an old version is no outage of this fleet, but operators look for it here. */
+/** A satellite of another fleet or of an old version is not an outage of this fleet. It is shown because operators look for it here. */
 function withProblems(verdict: Verdict, clusters: Facts['clusters']): Verdict {
   const problems = [...new Set(clusters.flatMap((cluster) => cluster.problems))];
   return { ...verdict, message: [verdict.message, ...problems.slice(0, maxProblems)].join('; ') };
 }
 
-/** A region that is not installed yet is no outage, unless it is the only one. */
+/** A region that is not installed yet is not an outage, unless it is the only one. */
 function withPending(verdict: Verdict, pending: readonly string[]): Verdict {
   if (pending.length === 0) return verdict;
   return { ...verdict, message: [verdict.message, ...pending].join('; ') };
@@ -153,8 +153,8 @@ const whyUnreachable = {
 const storageSlowMs = 2000;
 
 /**
- * Decides the state of the file store. Two failed writes or reads of a test file in a row are an outage; any other
- * problem leaves captures possible. Null before the first test.
+ * Decides the state of the file store. Two consecutive failed writes or reads of a test file are an outage. With any other problem,
+ * captures are still possible. Returns null before the first test.
  */
 export function decideStorage(facts: StorageFacts | null): Verdict | null {
   if (facts === null) return null;
@@ -184,7 +184,7 @@ export function decideRegion(facts: RegionFacts): Verdict | null {
   const renderers = judgeClusters(facts) ?? withSilence(judgeRenderers(facts), facts.unreportedForMs);
   // The state of renderers with fresh heartbeats is certain. Only missing renderers are uncertain.
   if (!facts.fleetKnown && renderers.status !== 'operational') return null;
-  // A canary capture says nothing about renderers that have stopped since.
+  // A canary capture does not show whether renderers have stopped since.
   const canary = renderers.status === 'major_outage' ? null : facts.canary;
   const verdicts = [
     renderers,
@@ -200,19 +200,19 @@ export function decideRegion(facts: RegionFacts): Verdict | null {
   };
 }
 
-/** Adds how long no cluster has reported the region, because its missing renderers may only be unreachable. */
+/** Adds how long no cluster has reported the region. Its missing renderers may exist, but be out of contact. */
 function withSilence(verdict: Verdict, unreportedForMs: number | null): Verdict {
   if (unreportedForMs === null || verdict.status === 'operational') return verdict;
   return { ...verdict, message: `${verdict.message}; no cluster has reported it for ${duration(unreportedForMs)}` };
 }
 
-/** Minimum number of captures in five minutes for a failure rate: one failure in two captures means little. */
+/** Minimum number of captures in five minutes for a failure rate, because one failure in two captures means little. */
 export const minCaptures = 10;
 
 const maxFailedShare = 0.2;
 const maxQueueWaitMs = 10_000;
 
-/** More than 20% of the captures of the last five minutes failed with the cause `service`. */
+/** Judges a region degraded if more than 20% of its captures of the last five minutes failed with the cause `service`. */
 function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
   const ended = sum(pods.map(({ recent }) => recent.ended));
   const failed = sum(pods.map(({ recent }) => recent.internalFailures));
@@ -224,9 +224,9 @@ function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
 }
 
 /**
- * Captures wait for more than 10 s: by the 95th percentile of the last five minutes, or because one capture has waited
- * that long now. All renderers of a region pull from one queue, so the region's percentile is the mean of theirs,
- * weighted by captures.
+ * Judges a region degraded if captures wait for more than 10 s: by the 95th percentile of the last five minutes, or because one capture has
+ * waited that long now. All renderers of a region pull from one queue, so the percentile of the region is the mean of the renderers'
+ * percentiles, weighted by captures.
  */
 function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: PriorityDepths | null): Verdict | null {
   const oldestMs = waiting?.oldestInteractiveMs ?? 0;
@@ -242,8 +242,8 @@ function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: PriorityDep
 const failuresOfOutage = 2;
 
 /**
- * Judges a region by its canary captures. Two failures in a row are an outage; one may be chance. A canary capture that
- * found no free slot is not a failure of the renderers: the region is only slow.
+ * Judges a region by its canary captures. One failure may be chance; two consecutive failures are an outage. If a canary capture found no
+ * free slot, the renderers have not failed; the region is only slow.
  */
 function judgeCanary(canary: CanaryFacts | null): Verdict | null {
   if (canary === null) return null;
@@ -256,8 +256,8 @@ function judgeCanary(canary: CanaryFacts | null): Verdict | null {
 }
 
 /**
- * Decides the state of the engine: major outage when every region has one, partial outage when any region has an
- * outage, else the worst region. The response time is that of the slowest region.
+ * Decides the state of the engine. It is a major outage if every region has a major outage, and a partial outage if any region has an
+ * outage. Otherwise it is the worst state of the regions. The response time is that of the slowest region.
  */
 export function decideEngine(regions: Readonly<Partial<Record<Region, Verdict>>>): Verdict {
   const named = Object.entries(regions);

@@ -26,12 +26,9 @@ export type QueueFacts =
       readonly missing: readonly string[];
       /** Captures that wait for their first delivery to a renderer. */
       readonly waiting: Readonly<Partial<Record<Region, PriorityDepths>>>;
-      /** Background shards of each region in which a capture waits, or is held by a renderer that may have died. */
+      /** Background shards of each region in which a capture waits, or from which a renderer that may have died holds a capture. */
       readonly shards: Readonly<Partial<Record<Region, readonly number[]>>>;
-      /**
-       * Number of captures in queues of regions that this controller does not have, by region; regions without captures
-       * are absent.
-       */
+      /** Number of captures in queues of regions that this controller does not have, by region. Regions without captures are absent. */
       readonly retired: Readonly<Partial<Record<Region, number>>>;
       /** Results that no front has settled yet; null when the count failed. */
       readonly results: ResultsDepth | null;
@@ -39,7 +36,7 @@ export type QueueFacts =
 
 export interface ResultsDepth {
   readonly waiting: number;
-  /** Age of the oldest in milliseconds; null when none waits. */
+  /** Age of the oldest result in milliseconds; null if no result waits. */
   readonly oldestMs: number | null;
 }
 
@@ -60,7 +57,7 @@ export type StorageFacts =
       readonly at: number;
       readonly step: 'write' | 'read' | 'remove';
       readonly late: boolean;
-      /** Number of failures in a row, including this one. */
+      /** Number of consecutive failures, including this one. */
       readonly failures: number;
     };
 
@@ -72,7 +69,7 @@ export interface RegionFacts {
   readonly backgroundSlots?: number | undefined;
   /** The region runs in another cluster and has never worked: it is not installed yet and not part of the status. */
   readonly isPending: boolean;
-  /** False while heartbeats cannot have arrived: the state of the renderers is then unknown. */
+  /** False if heartbeats cannot have arrived yet. The state of the renderers is then unknown. */
   readonly fleetKnown: boolean;
   /** Renderers with a fresh heartbeat. */
   readonly pods: readonly RendererHeartbeat[];
@@ -81,17 +78,17 @@ export interface RegionFacts {
   readonly canary: CanaryFacts | null;
   /** The combined cluster reports of the region; null where no cluster has reported it. */
   readonly clusters: RegionInClusters | null;
-  /** How long no cluster has reported the region although others report theirs; null when that is expected. */
+  /** How long no cluster has reported the region while other regions were reported; null if no cluster should report it. */
   readonly unreportedForMs: number | null;
 }
 
 /** Results of a region's canary captures. */
 export interface CanaryFacts {
-  /** Outcome of the last one; `no_free_slot`: all slots stayed busy until its deadline. */
+  /** Outcome of the last canary capture. `no_free_slot` means that all slots stayed busy until its deadline. */
   readonly last: 'completed' | 'failed' | 'no_free_slot';
-  /** Number of failures in a row, including the last one. */
+  /** Number of consecutive failures, including the last one. */
   readonly failures: number;
-  /** Duration of the last one that completed. */
+  /** Duration of the last canary capture that completed. */
   readonly ms?: number;
   /** Public reason of the last failure. */
   readonly reason?: string;
@@ -106,7 +103,7 @@ export interface Reading {
   readonly facts: Facts;
   /** Null until every component has been read once. */
   readonly report: DecidedStatus | null;
-  /** Problems that keep regions of this cluster out of their fleet; satellites only. */
+  /** Problems that keep regions of this cluster out of their fleet. Only satellites have this field. */
   readonly problems?: ReadonlyMap<Region, FleetProblem>;
 }
 
@@ -121,7 +118,7 @@ export interface FleetProblem {
 export const fleetReasons = [...connectionReasons, 'RegionUnknown', 'ConfigurationDiffers'] as const;
 export type FleetReason = (typeof fleetReasons)[number];
 
-/** A reading that is older is ignored. */
+/** Maximum age of a reading that is used. */
 const maxAgeMs = 10_000;
 
 /** Keeps the last reading and decision for the parts of the controller that act on it. */
@@ -139,7 +136,7 @@ export class LatestReading {
     this.#at = this.#now();
   }
 
-  /** Returns null before the first reading, and when the last one is too old. */
+  /** Returns the last reading; null before the first, and if the last one is too old. */
   get(): Reading | null {
     return this.#now() - this.#at > maxAgeMs ? null : this.#reading;
   }

@@ -9,7 +9,7 @@ import { severity, type StatusValue } from '@webcapture/shared/api/status.ts';
 import { dateOf } from '@webcapture/shared/captures/times.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
-/** A time in which one controller saw a component in one state. Unix milliseconds. */
+/** A period in which one controller saw a component in one state. Times are Unix milliseconds. */
 export interface Span {
   readonly status: StatusValue;
   /** The message at the start of the span. */
@@ -19,8 +19,8 @@ export interface Span {
 }
 
 /**
- * Longest gap between two readings that still counts as observed. A change of leader and a probe of a bucket fit into
- * it.
+ * Longest gap between two readings for which the component still counts as observed. It is longer than a change of leader, and than the
+ * interval of bucket probes.
  */
 export const maxGapMs = 60_000;
 
@@ -35,19 +35,20 @@ export const maxIncidents = 50;
 const maxUpdates = 6;
 const maxMessageBytes = 200;
 
-/** A bad state at the first observation, as when everything starts, becomes an incident after this time. */
+/**
+ * Time after which a bad state that existed at the first observation becomes an incident. Components are in such a state while everything
+ * starts.
+ */
 const startMs = 2 * 60_000;
 
-/** A history whose times are further in the future was written by a wrong clock. */
+/** Times further in the future than this were written by a wrong clock. */
 export const maxAheadMs = 10 * 60_000;
 
 const dayMs = 86_400_000;
 
 /**
- * Adds observed spans to a history (null: there is no history yet). Spans that the history already contains change nothing, so a
- * write with unknown outcome can be repeated.
- *
- * As JSON the result has at most 200 KB: 90 days of 90 bytes, and 50 incidents of up to 3.5 KB.
+ * Adds observed spans to a history (null: there is no history yet). Spans that the history already contains have no effect, so a write with
+ * unknown outcome can be repeated. As JSON the result has at most 200 KB: 90 days of 90 bytes, and 50 incidents of up to 3.5 KB.
  */
 export function addSpans(
   before: ComponentHistory | null,
@@ -91,7 +92,7 @@ const emptyHistory = (name: string, { status, from }: Span): ComponentHistory =>
   incidents: [],
 });
 
-/** Omits a short bad state at the start of an observation: a service that starts is no outage. */
+/** Omits a short bad state at the start of an observation, because a service that is starting is not an outage. */
 function withoutStart(history: ComponentHistory | null, spans: readonly Span[]): readonly Span[] {
   const [first] = spans;
   if (first === undefined) return spans;
@@ -147,7 +148,7 @@ function continuesIncident(incidents: readonly StoredIncident[], at: number): bo
 function withUpdate(incident: StoredIncident, span: Span, at: number): StoredIncident {
   const { status } = span;
   const message = clip(span.message);
-  // Keep the first updates, which show how the incident began, and the last one, which shows the current state.
+  // The first updates are kept because they show how the incident began, and the last one because it shows the current state.
   const updates = [...incident.updates.slice(0, maxUpdates - 1), { at, status, message }];
   const isWorse = severity(status) > severity(incident.status);
   return { ...incident, updates, ...(isWorse ? { status, message } : {}) };
@@ -178,7 +179,7 @@ function withinBounds(history: ComponentHistory, now: number): ComponentHistory 
   };
 }
 
-/** Removes times in the future: the clock that wrote them was ahead. */
+/** Removes times in the future. The clock that wrote them was ahead. */
 function turnBack(history: ComponentHistory, now: number): ComponentHistory {
   const past = (at: number) => Math.min(at, now);
   return {

@@ -51,7 +51,7 @@ export function createControllerMetrics(registry: Registry) {
     ),
     /** Sets the gauges from a reading. */
     showFacts: createFactGauges(registry),
-    /** Sets the states of the components; null when another controller leads and reports them. */
+    /** Sets the states of the components. Null removes them, when another controller leads and reports them. */
     showReport: (report: DecidedStatus | null) => void (shown = report),
   };
 }
@@ -120,7 +120,7 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
       if (canary?.ms === undefined) gauges.canary.remove({ region });
       else gauges.canary.set({ region }, canary.ms / 1000);
       for (const priority of priorities) {
-        // A value that cannot be read is removed instead of repeating the old one.
+        // A value that cannot be read is removed. Otherwise the metric would repeat the old value.
         if (waiting === null) {
           gauges.waiting.remove({ region, priority });
           gauges.oldest.remove({ region, priority });

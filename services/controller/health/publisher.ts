@@ -18,10 +18,7 @@ export interface PublisherParts {
   readonly statusMs: number;
 }
 
-/**
- * Publishes decisions: every controller sets metrics and observes for the history; only the leader writes the status
- * and logs changes.
- */
+/** Publishes decisions. Every controller sets metrics and observes for the history. Only the leader writes the status and logs changes. */
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #changes: ChangeLog;
@@ -34,7 +31,7 @@ export class Publisher {
     this.#problems = new ClusterProblemLog(parts.log);
   }
 
-  /** Throws when the status could not be written. */
+  /** Publishes one decision. Throws if the status could not be written. */
   async publish(facts: Facts, report: DecidedStatus | null): Promise<void> {
     const { lease, metrics, writer } = this.#parts;
     const leading = lease.holds();
@@ -52,9 +49,9 @@ export class Publisher {
     if (report === null) return;
     this.#problems.take(facts.clusters);
     const changed = this.#changes.take(report.components);
-    // Ticks jitter: without the tolerance a due write could wait for the next tick.
+    // The times of ticks vary. Without the tolerance, a write that is due could wait for the next tick.
     const due = performance.now() - this.#writtenAt >= this.#parts.statusMs - 100;
-    // A failed write is retried at the next reading.
+    // If the write fails, it is retried at the next reading.
     if (changed) this.#writtenAt = Number.NEGATIVE_INFINITY;
     const reachable = facts.queue.kind === 'answered' || facts.queue.why !== 'no connection';
     if (!reachable || !(changed || due)) return;
@@ -101,7 +98,7 @@ export class ChangeLog {
   }
 }
 
-/** Logs the problems of each cluster once until they disappear. */
+/** Logs each problem of each cluster once, until it disappears. */
 class ClusterProblemLog {
   readonly #log: Logger;
   #known = new Set<string>();
@@ -120,13 +117,13 @@ class ClusterProblemLog {
 const timeoutMs = 2000;
 
 /**
- * Writes the status that every front serves. Each write names the previous revision, so NATS refuses a late write of a
- * former leader (paused in the middle of it, or on a stuck connection) after its successor has written.
+ * Writes the status that every front serves. Each write names the revision that it replaces. A former leader that was paused, or has a
+ * stuck connection, may write late; NATS refuses that write, because its successor has written since.
  */
 export class StatusWriter {
   readonly #live: Entries;
   readonly #lease: Pick<Lease, 'holds' | 'confirm'>;
-  /** Revision of the last write; null when it must be read first. */
+  /** Revision of the last write; null if it must be read before the next one. */
   #revision: number | null = null;
 
   constructor(live: Entries, lease: Pick<Lease, 'holds' | 'confirm'>) {
@@ -144,7 +141,7 @@ export class StatusWriter {
     }
   }
 
-  /** Forgets the revision, because another process may have written. */
+  /** Forgets the revision. Call it if another process may have written. */
   forget(): void {
     this.#revision = null;
   }

@@ -19,7 +19,7 @@ import { consumerConfigs, streamConfigs, type StreamSettings } from '../streams.
 /** A queue that does not answer within this time is unreachable. */
 const defaultTimeoutMs = 2000;
 
-/** How long the last known depth is used when a depth cannot be read: a consumer elects a new leader within seconds. */
+/** Time for which the last known depth is used if a depth cannot be read. A consumer elects a new leader within seconds. */
 const rememberMs = 60_000;
 
 /** The last known depth of each durable, by `<stream>/<durable>`. */
@@ -27,20 +27,19 @@ export type KnownDepths = Map<string, ConsumerDepth & { readonly readAt: number 
 
 interface ConsumerDepth {
   readonly pending: number;
-  /** Delivered but not acknowledged. */
+  /** Number of messages that are delivered but not acknowledged. */
   readonly held: number;
   /** Stream sequence of the last delivered message. */
   readonly delivered: number;
 }
 
 /**
- * Reads the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
- * answer. It makes six requests, and one more for each subject whose captures wait. Readings that only a metric uses
- * (the age of background captures, the results that wait) time out after a quarter of the limit. Never throws.
- *
- * A list of consumers waits for the leader of each, so one consumer without a leader would delay the whole answer. The
- * consumers are then read one by one, and an unreadable one keeps its last known depth. `known` belongs to this
- * function and is passed from one call to the next.
+ * Reads the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to answer. It makes six
+ * requests, and one more for each subject with waiting captures. Readings that only a metric uses (the age of background captures, the
+ * waiting results) time out after a quarter of the limit. Never throws. A list of consumers waits for the leader of each consumer, so one
+ * consumer without a leader delays the whole answer. In this case the consumers are read one by one, and the last known depth is used for
+ * those that cannot be read.
+ * @param known belongs to this function; pass the same map to each call
  */
 export async function readQueue(
   session: NatsSession,
@@ -115,7 +114,7 @@ function retiredIn(subjects: Readonly<Record<string, number>>, installed: readon
   return retired;
 }
 
-/** Background shards with waiting or held captures; held ones may need another delivery. */
+/** Returns the background shards with waiting or held captures. Held captures count because they may need another delivery. */
 function shardsInUse(region: Region, known: KnownDepths): number[] {
   return Array.from({ length: backgroundShards }, (_, shard) => shard).filter((shard) => {
     const depth = known.get(`${streamNames.captures}/${captureDurable(region, 'background', shard)}`);
@@ -141,7 +140,7 @@ async function readConsumers(
   for (const info of listed) remember(info);
   const unlisted = wanted.filter((name) => listed.every((info) => info.name !== name));
   if (unlisted.length === 0) return [];
-  // A list omits consumers without a leader. Their names can be read without one.
+  // A list omits consumers without a leader. Their names can be read nevertheless.
   const names = await consumerNames(session, stream);
   const asked = unlisted.filter((name) => names.includes(name));
   await Promise.all(
@@ -155,7 +154,7 @@ async function readConsumers(
   return missing;
 }
 
-/** Returns no consumers when the stream does not exist or does not answer in time. Throws without JetStream. */
+/** Returns the consumers; an empty list if the stream does not exist or does not answer in time. Throws if JetStream is not available. */
 async function listConsumers(
   session: NatsSession,
   stream: string,
@@ -169,7 +168,7 @@ async function listConsumers(
   }
 }
 
-/** The cluster's leader knows the names. */
+/** The leader of the NATS cluster knows the names. */
 async function consumerNames({ nc, apiPrefix }: NatsSession, stream: string): Promise<readonly string[]> {
   const names: string[] = [];
   for (;;) {
@@ -199,7 +198,7 @@ async function resultsDepth({ jsm, now }: NatsSession): Promise<ResultsDepth> {
   return { waiting: state.messages, oldestMs };
 }
 
-/** Returns null when the depth of any of the region's durables is unknown. */
+/** Returns null if the depth of one of the region's durables is unknown. */
 async function depthsOf(
   session: NatsSession,
   region: Region,
@@ -235,7 +234,7 @@ async function depthsOf(
   };
 }
 
-/** Age of the first message of the subject from `sequence` on; null when it was just taken. */
+/** Returns the age of the first message of the subject from `sequence` on. Returns null if it was just taken. */
 async function ageOfNext(session: NatsSession, subject: string, sequence: number): Promise<number | null> {
   const query = { seq: sequence, next_by_subj: subject };
   const message = await session.jsm.direct.getMessage(streamNames.captures, query);

@@ -8,9 +8,8 @@ import { duration, type Verdict } from './verdict.ts';
 const maxNamed = 3;
 
 /**
- * Judges a region by its number of healthy renderers. A renderer is healthy if it was heard in the last five seconds,
- * its browser runs, and it is not draining. (A draining renderer takes no captures; a rolling update starts its
- * successor first.)
+ * Judges a region by its number of healthy renderers. A renderer is healthy if its last heartbeat is less than five seconds old, its
+ * browser runs, and it is not draining. (A draining renderer takes no captures; a rolling update starts its successor first.)
  */
 export function judgeRenderers(facts: Pick<RegionFacts, 'wanted' | 'pods' | 'silent'>): Verdict {
   const healthy = facts.pods.filter(isHealthy).length;
@@ -22,7 +21,7 @@ export function judgeRenderers(facts: Pick<RegionFacts, 'wanted' | 'pods' | 'sil
   return { status, message: reasons.length === 0 ? count : `${count}: ${reasons.join(', ')}` };
 }
 
-/** During a rolling update or a scale-up, more renderers are healthy than were wanted for the whole window. */
+/** During a rolling update or a scale-up, the number of healthy renderers can exceed the minimum that was wanted in the window. */
 const countText = ({ healthy, wanted }: Count): string =>
   healthy > wanted ? `${healthy} renderers healthy, ${wanted} wanted` : `${healthy} of ${wanted} renderers healthy`;
 
@@ -45,7 +44,7 @@ export function byShare(healthy: number, wanted: number): StatusValue {
   return healthy > 0 ? 'partial_outage' : 'major_outage';
 }
 
-/** A region that may scale to zero wants its non-draining renderers to be healthy. */
+/** Returns the number of wanted renderers of a region that may scale to zero: its renderers that are not draining. */
 function wantedOfElastic(pods: readonly RendererHeartbeat[]): number {
   return pods.filter((pod) => !pod.draining).length;
 }
@@ -53,7 +52,7 @@ function wantedOfElastic(pods: readonly RendererHeartbeat[]): number {
 function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number): string[] {
   const { pods, silent } = facts;
   const unhealthy = pods.filter((pod) => !isHealthy(pod));
-  // Existing renderers come before those that may be gone.
+  // Renderers that exist come before those that may no longer exist.
   const known = [
     ...unhealthy.filter(({ draining }) => !draining).map(whyUnhealthy),
     ...silent
@@ -64,10 +63,7 @@ function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number
   return nameReasons(known, missing, facts.pods.length === 0 ? 'none is running' : null);
 }
 
-/**
- * Names the reasons for some missing renderers and the number of the others. `none` is the reason when there are no
- * pods at all.
- */
+/** Names the reasons of some missing renderers, and the number of the others. `none` is the reason if there are no pods at all. */
 function nameReasons(reasons: readonly string[], missing: number, none: string | null): string[] {
   const named = reasons.slice(0, Math.min(missing, maxNamed));
   const others = missing - named.length;
@@ -81,16 +77,16 @@ const whyUnhealthy = ({ pod, browser }: RendererHeartbeat): string =>
 
 type ClusterFacts = Pick<RegionFacts, 'wanted' | 'pods' | 'silent' | 'clusters'>;
 
-/** Number of healthy and of wanted renderers of a region. */
+/** Number of healthy renderers and number of wanted renderers of a region. */
 interface Count {
   readonly healthy: number;
   readonly wanted: number;
 }
 
 /**
- * Judges a region's renderers by cluster reports and heartbeats; null where no cluster reports the region. A renderer
- * is healthy if its pod is Ready, its heartbeat fresh, its browser running, and it is not draining. An unreachable cluster is no outage:
- * while it is silent, a fresh heartbeat is enough, and the last wanted number is used for five minutes.
+ * Judges a region's renderers by cluster reports and heartbeats. Returns null if no cluster reports the region. A renderer is healthy if
+ * its pod is Ready, its heartbeat is fresh, its browser runs, and it is not draining. A cluster that cannot be reached is not an outage.
+ * While it is silent, a fresh heartbeat is sufficient, and the last wanted number is used for five minutes.
  */
 export function judgeClusters(facts: ClusterFacts): Verdict | null {
   const { clusters } = facts;
@@ -115,11 +111,11 @@ export function judgeClusters(facts: ClusterFacts): Verdict | null {
 const describeElastic = (healthy: number) =>
   healthy === 0 ? 'scaled to zero' : `${healthy} renderers healthy, scaled to zero within the last minutes`;
 
-/** Counts by cluster reports; where Kubernetes does not report the wanted number, by heartbeats. */
+/** Counts by cluster reports. If Kubernetes does not report the wanted number, counts by heartbeats. */
 export const countRenderers = (facts: Pick<ClusterFacts, 'wanted' | 'pods' | 'clusters'>): Count =>
   countInClusters(facts) ?? { healthy: facts.pods.filter(isHealthy).length, wanted: facts.wanted };
 
-/** Returns null where Kubernetes does not report the wanted number. */
+/** Returns null if Kubernetes does not report the wanted number. */
 function countInClusters({ pods, clusters }: Pick<ClusterFacts, 'pods' | 'clusters'>): Count | null {
   if (clusters === null || clusters.wanted === null) return null;
   const known = new Map(clusters.pods.map(({ name, state }) => [name, state]));
@@ -132,8 +128,8 @@ function countInClusters({ pods, clusters }: Pick<ClusterFacts, 'pods' | 'cluste
 }
 
 /**
- * The silent renderers whose pods may still exist. A pod that its cluster does not list is gone. A pod of a silent
- * cluster exists if the last report lists it, or if its heartbeat is newer than that report.
+ * Returns the silent renderers whose pods may still exist. A pod that its cluster does not list has been deleted. A pod of a silent cluster
+ * exists if the last report lists it, or if its heartbeat is newer than that report.
  */
 function silentPodsOf({ silent }: Pick<RegionFacts, 'silent'>, clusters: RegionInClusters): RegionFacts['silent'] {
   const listed = new Set([...clusters.pods.map(({ name }) => name), ...clusters.silentPods]);
@@ -158,7 +154,7 @@ function whyPodsMissing(facts: ClusterFacts, clusters: RegionInClusters, missing
   return nameReasons(reasons, missing, clusters.pods.length === 0 ? 'there is no pod' : null);
 }
 
-/** Returns null for a healthy pod and for one that is terminating normally. */
+/** Returns why a pod is not healthy. Returns null for a healthy pod, and for one that is terminating normally. */
 function whyNot(
   { name, state, why }: RegionPod,
   heartbeat: RendererHeartbeat | undefined,
@@ -173,7 +169,7 @@ function whyNot(
     : `${name} has not been heard for ${duration(forMs)}`;
 }
 
-/** Heartbeats without a pod. Captures are dispatched to them all the same. */
+/** Returns the renderers that send heartbeats although no cluster lists their pod. Captures are dispatched to them nevertheless. */
 function straysOf(pods: readonly RendererHeartbeat[], clusters: RegionInClusters): string[] {
   if (clusters.silentForMs !== null) return [];
   const known = new Set(clusters.pods.map(({ name }) => name));

@@ -24,7 +24,7 @@ export interface SatelliteView {
   readonly fleetConfig: FleetConfig | null | undefined;
   /** Milliseconds since the last answer of NATS; null before the first. */
   readonly unreadForMs: number | null;
-  /** The status of the fleet as last written by the hub. */
+  /** The status of the fleet as the hub last wrote it. */
   readonly status: { readonly report: StatusReport; readonly ageMs: number } | null;
   /** Milliseconds since the start. */
   readonly upForMs: number;
@@ -35,7 +35,7 @@ export interface SatelliteView {
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
 }
 
-/** NATS is read every 2 s, so five reads have failed. */
+/** Age of the last answer from which NATS counts as unavailable: it is read every 2 s, so five reads have failed. */
 const unreadMs = 10_000;
 
 interface Installation {
@@ -43,10 +43,12 @@ interface Installation {
   readonly storage: StorageConfig;
 }
 
-/** Missing data of the hub is a problem only after this time: before, the satellite is still starting. */
+/** Time after the start before which missing data of the hub is not a problem, because the satellite is still starting. */
 const startMs = 15_000;
 
-/** Combines the hub's status of the satellite's regions, its own cluster's state, and problems between the two. */
+/**
+ * Combines the hub's status of the satellite's regions, the state of the satellite's own cluster, and problems between satellite and hub.
+ */
 export function readSatellite(
   { regions, storage }: Installation,
   view: SatelliteView,
@@ -133,7 +135,7 @@ function problemOf(region: Region, storage: StorageConfig, view: SatelliteView):
     return { reason: 'ConfigurationDiffers', message };
   }
   if (status === null ? upForMs < startMs : status.ageMs <= staleMs) return null;
-  // An old status that cannot be reloaded says nothing about the hub.
+  // If the status is old because NATS does not answer, its age does not show a problem of the hub.
   if (view.unreadForMs !== null && view.unreadForMs > unreadMs) {
     const message = `this satellite is connected to NATS, but NATS has not answered it for ${duration(view.unreadForMs)}`;
     return { reason: 'FleetUnreachable', message };
@@ -143,7 +145,7 @@ function problemOf(region: Region, storage: StorageConfig, view: SatelliteView):
   return { reason: 'FleetUnreachable', message };
 }
 
-/** Returns null when nothing is known yet. */
+/** Returns the component of a region; null if nothing is known yet. */
 function componentOf(
   region: Region,
   report: StatusReport | null,

@@ -25,17 +25,16 @@ export function answerScale(path: string, latest: LatestReading): OpsAnswer | nu
 }
 
 /**
- * Returns the load of a region for an autoscaler: captures that run or wait, divided by the slots. Without slots it is
- * the number of captures, so that a first renderer is requested. Null while the queue depth is unknown.
- *
- * No client waits for background captures, and they fill every renderer that is added for them. So they count for at
- * most the slots that the operator grants them, whether they run or wait.
+ * Returns the load of a region for an autoscaler: captures that run or wait, divided by the slots. Without slots, the load is the number of
+ * captures, so that a first renderer is requested. Returns null while the queue depth is unknown. No client waits for background captures,
+ * and they fill every renderer that is added for them. They are therefore counted, waiting or running, up to the number of slots that the
+ * operator grants them.
  */
 export function loadOf(facts: Pick<RegionFacts, 'fleetKnown' | 'pods' | 'waiting' | 'backgroundSlots'>): number | null {
   const { fleetKnown, pods, waiting, backgroundSlots = Infinity } = facts;
   if (!fleetKnown || waiting === null) return null;
   const { slots, busy } = capacityOf(pods);
-  // A renderer that just died or is draining holds captures without a slot.
+  // A renderer that has just died, or is draining, holds captures but has no slot.
   const background = Math.min(waiting.backgroundHeld, busy);
   const interactive = busy - background + waiting.interactive;
   const load = (interactive + Math.min(background + waiting.background, backgroundSlots)) / Math.max(1, slots);

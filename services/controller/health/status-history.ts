@@ -15,7 +15,7 @@ import type { Lease } from '../leader/lease.ts';
 import type { DecidedStatus } from './facts.ts';
 import { addSpans, maxAheadMs, maxGapMs, retire, type Span } from './incidents.ts';
 
-/** Changes of a component within this time are written together. */
+/** Minimum interval of writes. Changes of a component within this time are written together. */
 const minWriteIntervalMs = 5000;
 
 const timeoutMs = 2000;
@@ -38,7 +38,7 @@ export interface StatusHistoryParts {
   readonly db: Entries;
   readonly live: Entries;
   readonly lease: Pick<Lease, 'confirm'>;
-  /** The server's clock in Unix milliseconds: successive terms run on different pods. */
+  /** The server's clock in Unix milliseconds. The local clock is not used, because successive terms run on different pods. */
   readonly now: () => number;
   readonly intervalMs?: number;
   readonly minIntervalMs?: number;
@@ -60,7 +60,10 @@ export class StatusHistory {
     this.#parts = parts;
   }
 
-  /** Reads the previous leader's status, which shows until when it observed. Call it before this process can lead. */
+  /**
+   * Reads the status that the previous leader wrote. It shows until when that leader observed. Call this method before this process can
+   * lead.
+   */
   async readStatus(): Promise<void> {
     const entry = await withDeadline(this.#parts.live.get<StatusReport>(statusKey), timeoutMs, 'reading the status');
     this.#found = entry?.value ?? null;
@@ -69,23 +72,23 @@ export class StatusHistory {
   /** Records a reading. Every controller calls it for each reading; it makes no request. */
   observe(report: DecidedStatus, readNow = this.#parts.now()): void {
     const now = this.#parts.now();
-    // The state of a region dates from the last moment when its renderers could be heard. The state of the engine dates
-    // from those of its regions.
+    // The state of a region was observed when its renderers could last be heard. The state of the engine was observed when its regions
+    // were.
     const regionTimes = report.components.filter(({ name }) => name.startsWith('engine.')).map(timeOf);
     for (const component of report.components) {
       const readAt = component.name === 'engine' ? Math.max(...regionTimes, 0) : timeOf(component);
-      // Uses the age, because the local clock may be wrong.
+      // The age is used instead of the time, because the local clock may be wrong.
       this.#component(component.name).observe(component, now - Math.max(0, readNow - readAt));
     }
   }
 
-  /** Forgets stored entries, because another leader may have written. Call it at the start of a term. */
+  /** Forgets stored entries, because another leader may have written them. Call it at the start of a term. */
   begin(): void {
     for (const component of this.#components.values()) component.forget();
     this.#retiredAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Writes the entries that are due. Only the leader calls it. If NATS does not answer, it throws and the entries stay due. */
+  /** Writes the entries that are due. Only the leader calls it. Throws if NATS does not answer; the entries then stay due. */
   async write(term: Pick<Term, 'holds'>): Promise<void> {
     const writes = [...this.#components.values()].map((component) => component.write(term, this.#found));
     const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
@@ -136,7 +139,7 @@ class ComponentWriter {
   readonly #parts: StatusHistoryParts;
   /** Observed spans that may not be stored yet, oldest first. */
   #spans: readonly Span[] = [];
-  /** The entry as this leader last read or wrote it; null when it must be read first. */
+  /** The entry as this leader last read or wrote it; null if it must be read before the next write. */
   #stored: Stored | null = null;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
@@ -146,7 +149,7 @@ class ComponentWriter {
   }
 
   observe({ status, message = '' }: ComponentStatus, at: number): void {
-    // The clock was so far ahead that the stored times are wrong.
+    // The clock was so far ahead that the stored times must be wrong.
     if ((this.#spans.at(-1)?.to ?? at) - at > maxAheadMs) this.#spans = [];
     const last = this.#spans.at(-1);
     if (last === undefined || at - last.to > maxGapMs) {
@@ -185,14 +188,14 @@ class ComponentWriter {
       };
       this.#drop(next.observedUntil);
     } catch (error) {
-      // Another leader has written, or the answer to a write of this process was lost. Read before the next write.
+      // Another leader has written, or the answer to a write of this process was lost. The entry must be read before the next write.
       this.forget();
       if (!isWriteConflict(error)) throw error;
       await lease.confirm();
     }
   }
 
-  /** Adds the time until which the previous leader observed, unless this process observed earlier than that. */
+  /** Adds the period until which the previous leader observed, unless this process began to observe earlier. */
   #witnessed(stored: Stored, found: StatusReport | null): Stored {
     const { history } = stored;
     const component = found?.components.find(({ name }) => name === this.#name);
@@ -205,7 +208,7 @@ class ComponentWriter {
     this.#spans = spans.slice(-maxSpans);
   }
 
-  /** Drops stored spans, except the last one, which may grow. */
+  /** Drops spans that are stored. The last span is kept, because it may become longer. */
   #drop(until: number): void {
     this.#spans = this.#spans.filter((span, index) => span.to > until || index === this.#spans.length - 1);
   }

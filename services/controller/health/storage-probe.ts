@@ -7,8 +7,8 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { StorageFacts } from './facts.ts';
 
 /**
- * Expiry of files that an interrupted probe leaves behind. The embedded store removes them then, and the lifecycle rule
- * of a bucket removes them a day later.
+ * Lifetime of files that an interrupted probe leaves behind. The embedded store removes them after it; in a bucket, the lifecycle rule
+ * removes them a day later.
  */
 const leftoverMs = 5 * 60_000;
 
@@ -46,7 +46,7 @@ export class StorageProbe {
 
   /** Probes once. Never throws: a failing store is a result. */
   async run(): Promise<void> {
-    // Never start a second probe while one is late, because probes would pile up on a stuck store.
+    // While a probe is late, no second one starts, because probes would pile up on a stuck store.
     this.#running ??= {
       started: performance.now(),
       done: this.#tryOut().finally(() => (this.#running = null)),
@@ -54,14 +54,14 @@ export class StorageProbe {
     const { started, done } = this.#running;
     try {
       await withDeadline(done, this.#timeoutMs, probe);
-      // A probe that began before this call may have taken too long, which is no recovery.
+      // A probe that ends late is not a recovery, even if it succeeds.
       if (performance.now() - started > this.#timeoutMs) throw new DeadlineError(probe, this.#timeoutMs);
       if (this.#facts?.kind === 'fails') this.#log.info('file store probe succeeded again');
       this.#facts = { kind: 'works', at: this.#now(), ms: performance.now() - started };
     } catch (error) {
       const failures = this.#facts?.kind === 'fails' ? this.#facts.failures + 1 : 1;
       const late = error instanceof DeadlineError;
-      // Log the first failures, then a few: the probe runs often.
+      // The first failures are logged, and then only some, because the probe runs often.
       if (failures <= 2 || failures % failuresPerLogLine === 0) {
         this.#log.warn({ err: error, step: this.#step, failures }, 'file store probe failed');
       }
@@ -87,13 +87,13 @@ export class StorageProbe {
     this.#step = 'write';
     await this.#store.create({
       object: name,
-      // Any region: the probe belongs to this process, not to a renderer.
+      // The region does not matter, because the probe belongs to this process and not to a renderer.
       region: 'us-east',
       account: 'probe',
       bytes,
       contentType: 'image/png',
       expiresAt: this.#now() + leftoverMs,
-      // Earlier than the timeout, so that the store can report its own error.
+      // The deadline of the store precedes the timeout of the probe, so that the store can report its own error.
       deadline: this.#now() + 0.8 * this.#timeoutMs,
       width: 1,
       height: 1,

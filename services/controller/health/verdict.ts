@@ -1,6 +1,6 @@
 import { severity, type StatusValue } from '@webcapture/shared/api/status.ts';
 
-/** The state of a component, and the reason as an operator understands it. */
+/** The state of a component, and the reason in the words of an operator. */
 export interface Verdict {
   readonly status: StatusValue;
   readonly message: string;
@@ -25,16 +25,16 @@ export function duration(ms: number): string {
 const readingsToWorse = 2;
 const readingsToBetter = 3;
 
-/** The state that a component shows, and its latest readings, oldest first. */
+/** The state that a component shows, and its latest readings with the oldest first. */
 export interface Damped {
   readonly shown: Verdict;
   readonly readings: readonly Verdict[];
 }
 
 /**
- * Adds one reading. The first one is shown at once. Afterwards, the shown state gets worse only if the last two
- * readings are worse (to the milder of the two), and better only if the last three are better (to the worst of the three).
- * So a single outlier changes nothing, and a component that alternates between two bad states shows the milder one.
+ * Adds one reading. The first reading is shown immediately. Afterwards, the shown state becomes worse only if the last two readings are
+ * worse; it then becomes the milder of the two. It becomes better only if the last three readings are better; it then becomes the worst of
+ * the three. A single outlier therefore changes nothing, and a component that alternates between two bad states shows the milder one.
  */
 export function damp(before: Damped | null, reading: Verdict): Damped {
   if (before === null) return { shown: reading, readings: [reading] };
@@ -51,7 +51,7 @@ function show(shown: Verdict, readings: readonly Verdict[], latest: Verdict): Ve
   return latest.status === shown.status ? latest : shown;
 }
 
-/** Returns the last `count` readings, latest first; empty if there are fewer. */
+/** Returns the last `count` readings with the latest first; an empty list if there are fewer. */
 function latestFirst(readings: readonly Verdict[], count: number): readonly Verdict[] {
   return readings.length < count ? [] : readings.slice(-count).toReversed();
 }

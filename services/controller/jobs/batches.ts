@@ -20,12 +20,12 @@ export interface BatchTaskDeps {
 /** Maximum time until the record of a batch is written. */
 const unwrittenMs = 120_000;
 
-/** Interval of the looks at a batch: a twentieth of its age. */
+/** Limits of the interval of checks of a batch, which is a twentieth of the batch's age. */
 const intervalMs = { min: 1000, max: 30_000 };
 
 /**
- * Begins the delivery of the event of a batch with a webhook when all of its captures have ended; otherwise looks again later. Usually this reads one
- * capture: one that had not ended the last time.
+ * Begins the delivery of the event of a batch with a webhook if all of its captures have ended. Otherwise schedules the next check. This
+ * usually reads only one capture, which had not ended at the last check.
  */
 export async function lookAtBatch(task: TaskOf<'batch'>, deps: BatchTaskDeps): Promise<void> {
   const { batches, captures, tasks, readItems, now } = deps;
@@ -33,7 +33,7 @@ export async function lookAtBatch(task: TaskOf<'batch'>, deps: BatchTaskDeps): P
   const createdAt = timeOfUuid(uuid) ?? 0;
   const batch = await batches.get(account, uuid);
   if (batch === null) {
-    // Its front may be about to write the record.
+    // The front may be about to write the record.
     if (now() - createdAt < unwrittenMs) await tasks.schedule(task, now() + dispatchAfterMs);
     return;
   }
@@ -42,7 +42,7 @@ export async function lookAtBatch(task: TaskOf<'batch'>, deps: BatchTaskDeps): P
   if (batch.webhook?.state === 'waiting') {
     const known = witness === undefined ? null : await captures.get(account, witness);
     if (known !== null && isOpen(known.value)) return tasks.schedule({ ...again, witness: known.value.uuid }, nextAt());
-    // Outdated states are open ones, since a capture that has ended stays so.
+    // An outdated state can only be an open one, because the state of an ended capture is final.
     const open = (await readItems(batch)).findLast(isItemOpen);
     if (open !== undefined) return tasks.schedule({ ...again, witness: open.uuid }, nextAt());
     if (!isAccepted(batch, now())) return tasks.schedule(again, nextAt());

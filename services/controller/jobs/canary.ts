@@ -20,14 +20,14 @@ import type { CanaryFacts } from '../health/facts.ts';
 import type { Term } from '../leader/election.ts';
 import { repeat } from '../loops.ts';
 
-/** Interval of checks of a region without renderers, so that its first canary soon follows its first renderer. */
+/** Interval of checks of a region without renderers. It is short, so that the first canary soon follows the first renderer. */
 const absentMs = 500;
 
 export interface CanaryRoundsOptions extends CanaryParts {
   readonly fleet: Pick<Fleet, 'serving'>;
   readonly canaryResults: CanaryResults;
   readonly regions: readonly Region[];
-  /** 0: no canaries. */
+  /** Interval of the canaries; 0 disables them. */
   readonly intervalMs: number;
   readonly retryMs: number;
   readonly deadlineMs: number;
@@ -44,7 +44,7 @@ async function roundsOf(options: CanaryRoundsOptions, region: Region, term: Term
   const retryMs = Math.min(options.retryMs, options.intervalMs);
   let pauseMs = retryMs;
   const work = async () => {
-    // Retry soon if the following fails.
+    // If the following fails, it is retried soon.
     pauseMs = retryMs;
     if (!term.holds()) return;
     if (fleet.serving(region).length === 0) {
@@ -69,12 +69,12 @@ async function roundsOf(options: CanaryRoundsOptions, region: Region, term: Term
 
 const keyOf = (region: Region) => `canary.${region}`;
 
-/** Minimum lifetime of a result that no newer one replaces. */
+/** Minimum lifetime of a result. A newer result replaces it earlier. */
 const minTtlSeconds = 300;
 
 /**
- * Results of the canaries by region. The leader stores them in the bucket `live`, where its successor reads them, so
- * that a change of leader neither ends nor hides an outage.
+ * Results of the canaries by region. The leader stores them in the bucket `live`. Its successor reads them there, so a change of leader
+ * neither ends nor hides an outage.
  */
 export class CanaryResults {
   readonly #live: Entries;
@@ -102,21 +102,21 @@ export class CanaryResults {
     }
   }
 
-  /** Records the outcome of a canary. `noFreeSlot`: all slots of the region were busy. */
+  /** Records the outcome of a canary. `noFreeSlot` means that all slots of the region were busy. */
   async record(region: Region, outcome: CanaryOutcome, noFreeSlot: boolean): Promise<void> {
     const facts = nextFacts(this.of(region), outcome, noFreeSlot, this.#now());
     this.#facts.set(region, facts);
     await this.#live.put(keyOf(region), facts, { ttlSeconds: this.#ttlSeconds });
   }
 
-  /** Deletes the result of a region, because it is about renderers that no longer exist. */
+  /** Deletes the result of a region, because its renderers no longer exist. */
   async forget(region: Region): Promise<void> {
     if (!this.#facts.delete(region)) return;
     await this.#live.delete(keyOf(region));
   }
 }
 
-/** Returns the facts after one more outcome. */
+/** Returns the facts after another outcome. */
 export function nextFacts(
   before: CanaryFacts | null,
   outcome: CanaryOutcome,
@@ -148,9 +148,8 @@ const cleanUpTimeoutMs = 3000;
 const maxFileDelayMs = 2000;
 
 /**
- * Sends one canary capture through the real queue of a region, checks its file, and removes both. Returns null when the
- * signal aborts it. Throws when the job could not be queued or the file not be read, which says nothing about
- * renderers.
+ * Sends one canary capture through the real queue of a region, checks its file, and removes both. Returns null if the signal aborts it.
+ * Throws if the job could not be queued or the file could not be read, because neither is a fault of the renderers.
  */
 export async function runCanary(
   parts: CanaryParts,
@@ -223,7 +222,7 @@ const lateAfter = (ms: number): CanaryOutcome => ({
   reason: `It did not finish within ${Math.round(ms / 1000)} s.`,
 });
 
-/** Removes the job and the file. What cannot be removed expires. */
+/** Removes the job and the file. If that fails, they expire. */
 async function cleanUp({ jobs, store, log }: CanaryParts, job: UnsignedJob, queued: QueuedJob | null): Promise<void> {
   const removeAll = async () => {
     if (queued !== null) await jobs.remove(queued);

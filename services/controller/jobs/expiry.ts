@@ -35,10 +35,9 @@ export interface ExpiryDeps {
 }
 
 /**
- * Ends an overdue capture, and removes the files of one that has expired, failed or was deleted. If a refresh has extended the
+ * Ends an overdue capture, and removes the files of a capture that has expired, failed or been deleted. If a refresh has extended the
  * file's lifetime, the expiry is scheduled again.
- *
- * @param known the record as read earlier, perhaps from a lagging replica: the compare-and-set detects that
+ * @param known the record as read earlier; it may come from a lagging replica, because the compare-and-set detects an outdated record
  */
 export async function expireCapture(
   { account, uuid }: CaptureRef,
@@ -47,29 +46,29 @@ export async function expireCapture(
 ): Promise<void> {
   const record = await captures.change({ account, uuid }, expire, known === undefined ? {} : { known });
   if (record?.status === 'completed') {
-    // Never add an entry to the minute that is being processed: it would count as a duplicate.
+    // The entry must not be added to the minute that is being processed, where it would count as a duplicate.
     await expiryIndex.add({ account, uuid }, Math.max(record.expiresAt, now() + minuteMs));
   }
   if (record === null || !['expired', 'deleted', 'failed'].includes(record.status)) return;
   await removeCaptureFiles(record);
-  // A renderer that was working on a refresh may store its file now, and die before it removes the file.
+  // A renderer that was working on a refresh may store its file now, and die before the file is removed.
   const { refresh } = record;
   if (refresh?.failure?.cancelled === true && now() < refresh.deadline) {
     await tasks.schedule({ kind: 'expiry', account, uuid }, overdueAt(refresh.deadline));
   }
 }
 
-/** Maximum concurrent removals: a bucket takes 50 ms for each, and two thousand may be due in a second. */
+/** Maximum number of concurrent removals. A bucket takes 50 ms for each, and two thousand may be due in a second. */
 const maxInFlight = 256;
 
-/** Entries and records read in one request: the server answers requests for at most about a thousand subjects. */
+/** Number of entries and records that one request reads. The server answers requests for at most about a thousand subjects. */
 const entriesAtOnce = 1000;
 const recordsAtOnce = 500;
 
-/** Minutes processed concurrently: after a long pause there are many, with a few entries each. */
+/** Number of minutes that are processed concurrently. After a long pause there are many minutes with a few entries each. */
 const subjectsAtOnce = 8;
 
-/** A failed cleanup is retried after this time. */
+/** Delay before a failed cleanup is retried. */
 const retryMs = 5 * 60_000;
 
 /** Number of consecutive failures after which the store counts as failing. Nothing is postponed then, and the next pass retries. */
@@ -91,9 +90,9 @@ interface Minute {
 }
 
 /**
- * Ends captures when they are due, by the entries of the expiry index. The current minute is read repeatedly. A past
- * minute is purged once all of its entries are processed: if a leader dies, the next one processes the rest, and
- * repeats some of them.
+ * Ends captures when they are due, by the entries of the expiry index. The current minute is read repeatedly. A past minute is purged when
+ * all of its entries are processed. If a leader dies before that, the next leader processes the minute again, and thus repeats some of its
+ * entries.
  */
 export class ExpirySweep {
   readonly #deps: ExpirySweepDeps;
@@ -106,7 +105,7 @@ export class ExpirySweep {
     this.#now = deps.now ?? Date.now;
   }
 
-  /** Ends due captures, the oldest first. Throws when NATS or the store fails. */
+  /** Ends due captures, the oldest first. Throws if NATS or the store fails. */
   async pass(term: Pick<Term, 'holds'>): Promise<void> {
     const now = this.#now();
     const begun = (await this.#subjects(expirySubject('*', '*'))).filter((subject) => startOfSubject(subject) <= now);
@@ -163,7 +162,7 @@ export class ExpirySweep {
       await this.#expire(due, term);
       minute.waiting = waiting;
       minute.next = (messages.at(-1)?.seq ?? minute.next - 1) + 1;
-      // Keep the entries of the current minute: another leader would not know which are not due yet.
+      // Entries of the current minute are kept: if another leader takes over, it needs those that are not due yet.
       if (isOver && minute.next > 1) await this.#purge(subject, minute.next);
       if (messages.length < entriesAtOnce) return;
     }

@@ -41,9 +41,9 @@ const notPermitted = (refusal: string) =>
   ({ code: 'FORBIDDEN', message: `Not refreshed: ${refusal}`, cause: 'client' }) as const satisfies CaptureFailure;
 
 /**
- * Queues a due refresh of a capture, and schedules the next one. A refresh costs as much as the capture. If the quota is used up, the
- * account is suspended, or the permission for an option is missing, the refresh is skipped, the record contains the reason, and the next
- * refresh is due at the next time of its interval or schedule. A removed or expired capture is not refreshed.
+ * Queues a due refresh of a capture, and schedules the next one. A refresh costs as much as the capture. The refresh is skipped if the
+ * quota is used up, the account is suspended, or the permission for an option is missing. In this case the record contains the reason, and
+ * the next refresh is due at the next time of its interval or schedule. A removed or expired capture is not refreshed.
  */
 export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
   const { captures, tasks, now = Date.now } = deps;
@@ -87,7 +87,7 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;
   try {
-    // If this leader dies from here on, its successor finds the job missing.
+    // If this leader dies after this line, its successor finds that the job is missing.
     await tasks.schedule({ kind: 'dispatch', account: accountId, uuid, revision }, now + dispatchAfterMs);
     const queued = await captures.change(record, startRefresh(order, next));
     await recoverLostJob({ account: accountId, uuid, revision }, deps);
@@ -97,14 +97,14 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   }
 }
 
-/** Returns null when the account may do nothing. */
+/** Returns the account; null if the account may not use the service. */
 async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): Promise<Account | null> {
   const found = await accounts.get(id);
   if (found === null || found.value.suspendedAt !== undefined) return null;
   return withDefaultLimits(found.value, defaultLimits);
 }
 
-/** Returns the requested region; for `auto`, the last region if it has a renderer, otherwise any region with a renderer. */
+/** Returns the requested region. For `auto`, returns the last region if it has a renderer, otherwise any region with a renderer. */
 function regionFor({ requestedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
   if (requestedRegion !== 'auto') return requestedRegion;
   return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;

@@ -45,7 +45,7 @@ export async function measureStreams(
 ): Promise<void> {
   for (const [key, stream] of Object.entries(streamLabels)) {
     const { state, config } = await session.jsm.streams.info(streamNames[key as keyof typeof streamNames]);
-    // Only the leader shows the sizes: two controllers would disagree.
+    // Only the leader shows the sizes, because those of two controllers would differ.
     if (!term.holds()) return forgetStreams(streamMetrics);
     streamMetrics.bytes.set({ stream }, state.bytes);
     streamMetrics.messages.set({ stream }, state.messages);

@@ -11,16 +11,16 @@ const retryMs = 5000;
 
 export interface TaskWork<K extends TaskKind> {
   readonly kind: K;
-  /** Maximum number of tasks run concurrently. */
+  /** Maximum number of tasks that run concurrently. */
   readonly parallel: number;
   /**
-   * Runs the task; may be called repeatedly for the same task. If it throws, the task is redelivered, after the delay
-   * of a {@link TaskDeferredError} if it is one.
+   * Runs the task; may be called repeatedly for the same task. If it throws, the task is redelivered. If it throws a {@link
+   * TaskDeferredError}, the task is redelivered after the delay of that error.
    */
   readonly run: (task: TaskOf<K>) => Promise<void>;
 }
 
-/** Thrown when a task cannot run now: it is redelivered after the delay, and does not count as a failure. */
+/** Thrown if a task cannot run now. The task is redelivered after the delay, and this does not count as a failure. */
 export class TaskDeferredError extends Error {
   readonly retryInMs: number;
 
@@ -65,7 +65,7 @@ async function handle<K extends TaskKind>(
   }
 }
 
-/** Returns null for a message that is no task; it is acknowledged so that it is not redelivered. */
+/** Returns null for a message that is not a task. Such a message is acknowledged, so that it is not redelivered. */
 function read(message: PulledMessage, log: Logger): Task | null {
   try {
     return parseTask(message.data);

@@ -17,12 +17,12 @@ import { Agent, type buildConnector } from 'undici';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { InCluster } from './settings.ts';
 
-/** Maximum age of credentials before they are read again: certificates are rotated too. */
+/** Maximum age of credentials. They are read again after that, because certificates are rotated too. */
 const maxAccessAgeMs = 300_000;
 
 const connectTimeoutMs = 5000;
 
-/** A connection without data for this long is destroyed. It is longer than a watch, which the server ends. */
+/** Time without data after which a connection is destroyed. It is longer than a watch, which the server ends. */
 const defaultSilenceMs = 25_000;
 
 /** A library configuration whose requests share one connection pool. */
@@ -31,7 +31,7 @@ class PooledConfig extends KubeConfig {
   #tls: buildConnector.BuildOptions = {};
   #pool: Agent | undefined;
 
-  /** The library calls it for each request; the override prevents a pool for each request. */
+  /** The library calls this method for each request, and would create a pool each time. */
   override createDispatcherOptions(...args: Parameters<KubeConfig['createDispatcherOptions']>): { type: 'none' } {
     const options = super.createDispatcherOptions(...args);
     // Both types are node:tls options, but only one declares its optional fields as undefined.
@@ -109,7 +109,7 @@ export function loadKubeconfig(files: readonly string[], namespace?: string): Cl
 export type MakeApi = <T extends ApiType>(type: ApiConstructor<T>) => T;
 
 export interface ClientOptions {
-  /** Reads the credentials again. */
+  /** Reads the credentials from their files. */
   readonly load: () => ClusterAccess;
   /** Called for each failed call. */
   readonly onError?: (kind: ApiErrorKind) => void;
@@ -123,16 +123,15 @@ export interface WatchRequest {
   readonly query: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Called when the server starts to answer. */
   readonly onOpen: () => void;
-  /** Called with each event except errors; the object is parsed JSON. An exception ends the watch. */
+  /** Called with each event that is not an error; the object is parsed JSON. An exception ends the watch. */
   readonly onEvent: (type: string, object: unknown) => void;
 }
 
 /**
- * Wraps the client library, which has no deadlines, creates a connection pool for each request, and caches a service
- * account's token for a minute. Here all calls share one pool that destroys silent connections. Each call has a
- * deadline at which it is aborted. When credentials are refused, they are read again and the call is repeated once;
- * callers do all other retries. Calls throw a {@link KubernetesApiError} for a refusal of the server, and an Error when
- * the server cannot be reached in time.
+ * Wraps the client library, which has no deadlines, creates a connection pool for each request, and caches a service account's token for a
+ * minute. With this class, all calls share one pool, which destroys silent connections. Each call has a deadline at which it is aborted. If
+ * the server refuses the credentials, they are read again and the call is repeated once. Callers do all other retries. Calls throw a {@link
+ * KubernetesApiError} if the server refuses the request, and an Error if the server cannot be reached in time.
  */
 export class KubernetesClient {
   readonly #options: ClientOptions;
@@ -147,10 +146,7 @@ export class KubernetesClient {
     return this.#load().namespace;
   }
 
-  /**
-   * Makes one API call: `call('listing pods', 5000, (api, namespace) => api(CoreV1Api).listNamespacedPod({ namespace
-   * }))`.
-   */
+  /** Makes one API call, for example `call('listing pods', 5000, (api, namespace) => api(CoreV1Api).listNamespacedPod({ namespace }))`. */
   async call<T>(what: string, timeoutMs: number, work: (api: MakeApi, namespace: string) => Promise<T>): Promise<T> {
     const aborter = new AbortController();
     const attempt = () => {
@@ -161,7 +157,7 @@ export class KubernetesClient {
     try {
       return await withDeadline(this.#authorized(what, attempt), timeoutMs, what);
     } catch (error) {
-      // Also aborts a body that the library leaves unread when it throws: its connection would stay occupied.
+      // This also aborts a body that the library leaves unread when it throws, because its connection would stay occupied.
       aborter.abort();
       this.#options.onError?.(kindOf(error));
       throw error;
@@ -169,7 +165,8 @@ export class KubernetesClient {
   }
 
   /**
-   * Watches until the server ends the watch normally. Throws when it ends otherwise, and the signal's reason on abort.
+   * Watches until the server ends the watch normally. Throws if the watch ends for another reason. Throws the signal's reason if the signal
+   * aborts.
    */
   async watch(request: WatchRequest, signal: AbortSignal): Promise<void> {
     try {
@@ -238,7 +235,7 @@ function configurationOf(config: KubeConfig, signal: AbortSignal): Configuration
   });
 }
 
-/** Runs one watch of the library, which hides exceptions of its callbacks and has no signal. */
+/** Runs one watch of the library. The library hides exceptions of its callbacks and does not accept a signal. */
 async function watchOnce(
   { config, namespace }: ClusterAccess,
   { what, path, query, onOpen, onEvent }: WatchRequest,
@@ -272,7 +269,7 @@ async function watchOnce(
   } finally {
     isOver = true;
     signal.removeEventListener('abort', onAbort);
-    // Without an answer there is nothing to abort; the pool's timeout ends the request.
+    // Before the server answers, there is nothing to abort; the pool's timeout ends the request.
     void started.then(
       (controller) => controller.abort(),
       () => undefined,
@@ -321,18 +318,18 @@ function statusIn(body: string): ApiStatus {
 
 const hasStatus = (error: unknown, status: number) => error instanceof KubernetesApiError && error.status === status;
 
-/** Another client has written since, or the object to create exists. */
+/** Whether another client has written since, or the object to create exists already. */
 export const isConflict = (error: unknown): boolean => hasStatus(error, 409);
 
 export const isNotFound = (error: unknown): boolean => hasStatus(error, 404);
 
-/** The resource version is too old: everything must be listed again. */
+/** Whether the resource version is too old, so that everything must be listed again. */
 export const isGone = (error: unknown): boolean => hasStatus(error, 410);
 
-/** The token or the certificate is no longer accepted. */
+/** Whether the server no longer accepts the token or the certificate. */
 const isUnauthorized = (error: unknown): boolean => hasStatus(error, 401);
 
-/** The connection was open, but sent no data for too long. */
+/** Whether an open connection sent no data for too long. */
 export function isSilence(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? error.code : undefined;

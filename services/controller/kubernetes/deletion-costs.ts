@@ -8,13 +8,13 @@ import type { Inventory } from './inventory.ts';
 import type { KubernetesMetrics } from './metrics.ts';
 import { deletionCostKey, type Pod } from './objects.ts';
 
-/** Scaling down removes the lowest costs first: pods without heartbeats, then idle ones. */
+/** Costs of pods. Kubernetes removes the pods with the lowest costs first: pods without heartbeats, then idle pods. */
 const deletionCosts = { unheard: -10, idle: 0, busy: 50, full: 100 } as const;
 
-/** A pod counts as busy for this long after its last capture, so that a pause between captures does not make it idle. */
+/** Time after its last capture for which a pod counts as busy, so that a pause between captures does not make it idle. */
 const quietMs = 20_000;
 
-/** Minimum silence of a pod without heartbeats: a scale-down right after a start must not pick starting pods. */
+/** Minimum time without heartbeats, so that a scale-down right after a start does not remove starting pods. */
 const unheardMs = 15_000;
 
 export interface PodCost {
@@ -29,8 +29,8 @@ interface Seen {
 }
 
 /**
- * Computes the deletion cost of each renderer pod. It rises at once and falls late, in few steps, so that pods are
- * rarely patched.
+ * Computes the deletion cost of each renderer pod. The cost rises immediately, falls late, and has few values, so that pods are rarely
+ * patched.
  */
 export class DeletionCosts {
   readonly #seen = new Map<string, Seen>();
@@ -40,7 +40,7 @@ export class DeletionCosts {
     this.#now = now;
   }
 
-  /** Returns the pods whose cost differs from their annotation (null: none), ordered by cost. */
+  /** Returns the pods whose cost differs from their annotation, ordered by cost. `deletionCost` is null if a pod has no annotation. */
   changes(
     pods: Iterable<{ readonly name: string; readonly deletionCost: number | null }>,
     heartbeats: readonly RendererHeartbeat[],
@@ -63,7 +63,7 @@ export class DeletionCosts {
     const current = costNow(heartbeat);
     const seen = this.#seen.get(name);
     if (seen === undefined) {
-      // A pod that was just seen for the first time has not been silent for long.
+      // A pod that was seen for the first time just now has not been silent for long.
       const cost = Math.max(current, deletionCosts.idle);
       this.#seen.set(name, { cost, at: now });
       return cost;
@@ -97,7 +97,7 @@ const parallel = 5;
 
 const timeoutMs = 2000;
 
-/** Keeps the pods' deletion costs current, so that scaling down removes idle renderers first. */
+/** Keeps the deletion costs of the pods current. Scaling down then removes idle renderers first. */
 export async function applyCosts(parts: CostsParts, term: Term): Promise<void> {
   const reading = parts.latest.get();
   // Without heartbeats, idle and silent renderers look the same.
@@ -114,7 +114,7 @@ export async function applyCosts(parts: CostsParts, term: Term): Promise<void> {
 }
 
 async function patch({ client, metrics }: CostsParts, { name, uid }: Pod, { cost }: PodCost): Promise<void> {
-  // The uid protects a new pod of the same name.
+  // With the uid, the patch cannot reach a new pod of the same name.
   const body = { metadata: { uid, annotations: { [deletionCostKey]: String(cost) } } };
   try {
     await client.call('annotating a pod', timeoutMs, (api, namespace) =>

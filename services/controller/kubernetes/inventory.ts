@@ -47,11 +47,11 @@ interface InventoryOptions extends Pick<ReflectorOptions<never, never>, 'client'
   readonly onRestart?: (resource: WatchedResource, reason: RestartReason) => void;
   /** Time limit for the first list of the regions; default 10 s. */
   readonly startTimeoutMs?: number;
-  /** The server's clock, Unix ms: other controllers wrote the times in the resources. */
+  /** The server's clock in Unix ms. It is used because other controllers wrote the times in the resources. */
   readonly now: () => number;
 }
 
-/** Older data is not used. A watch ends normally well before. */
+/** Maximum age of usable data. A watch normally ends much earlier. */
 const maxAgeMs = 30_000;
 
 /** Everything of a release in this cluster: renderer pods, their Deployments, and RenderRegions. */
@@ -104,8 +104,8 @@ export class Inventory {
   }
 
   /**
-   * Whether everything was listed and is recent. Resources that cannot be listed because their definition is not
-   * installed are waited for only at the start.
+   * Whether everything was listed recently. A resource whose definition is not installed cannot be listed, and is waited for only at the
+   * start.
    */
   get isCurrent(): boolean {
     const { pods, deployments, renderregions } = this.ages;
@@ -122,7 +122,7 @@ export class Inventory {
     return this.#regions.objects.values();
   }
 
-  /** Returns the report about this cluster; null while too little is known. */
+  /** Returns the report about this cluster; null if not enough is known yet. */
   report({ cluster, namespace }: { readonly cluster: string; readonly namespace: string }): ClusterReport | null {
     if (!this.isCurrent) return null;
     this.#rememberWanted();
@@ -151,7 +151,7 @@ export class Inventory {
     return { cluster, namespace, version, regions, at: this.#now() };
   }
 
-  /** The Deployments of each region: those that its RenderRegions name, else those with its label. */
+  /** Returns the Deployments of each region: those that its RenderRegions name, otherwise those with its label. */
   #deploymentsByRegion(
     named: ReadonlyMap<Region, readonly RenderRegion[]>,
   ): ReadonlyMap<Region, readonly Deployment[]> {
@@ -164,7 +164,7 @@ export class Inventory {
     return makers;
   }
 
-  /** A new controller continues with the values that its predecessor wrote into the resources. */
+  /** A new controller continues from the values that its predecessor wrote into the resources. */
   #rememberWanted(): void {
     if (this.#remembered) return;
     this.#remembered = true;

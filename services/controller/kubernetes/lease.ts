@@ -11,9 +11,8 @@ interface StoredKubernetesLease extends StoredLease {
 }
 
 /**
- * The leadership in one cluster, stored in a Lease of its API. The Lease has the labels of the release, so that it is
- * found after an uninstallation. Its times are informative only. `onUid` is called with the uid of the Lease at each
- * read and write.
+ * The leadership in one cluster, stored in a Lease of its API. The Lease has the labels of the release, so that operators find it after an
+ * uninstallation. Nothing depends on its times. `onUid` is called with the uid of the Lease at each read and write.
  */
 export function kubernetesLeaseStore(
   client: KubernetesClient,

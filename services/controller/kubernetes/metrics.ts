@@ -11,7 +11,7 @@ export function createKubernetesMetrics(
   registry: Registry,
   ages: () => Readonly<Record<WatchedResource, number | null>>,
 ) {
-  // Computed at each scrape, because the age grows by itself.
+  // Computed at each scrape, because an age increases without an event.
   void new Gauge({
     name: 'webcapture_kubernetes_informer_age_seconds',
     help: 'Time since the API server last sent data about a resource. Absent until the first list.',

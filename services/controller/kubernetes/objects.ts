@@ -18,9 +18,9 @@ export interface Pod {
   readonly uid: string;
   readonly region: Region;
   readonly state: PodState;
-  /** Why the pod is not ready, as the API words it: `CrashLoopBackOff`, `Unschedulable`. */
+  /** Why the pod is not ready, in the words of the API, such as `CrashLoopBackOff` or `Unschedulable`. */
   readonly why?: string;
-  /** Null without the annotation. */
+  /** Value of the annotation; null if it is missing. */
   readonly deletionCost: number | null;
 }
 
@@ -55,7 +55,7 @@ export interface Deployment {
   /** Region of its pods; null for Deployments of other components. */
   readonly region: Region | null;
   readonly replicas: number;
-  /** Why Kubernetes creates no more of its pods, as Kubernetes words it: a quota, or an admission policy. */
+  /** Why Kubernetes creates no more of its pods (for example a quota or an admission policy), in the words of Kubernetes. */
   readonly refusal?: string;
 }
 
@@ -92,7 +92,7 @@ export interface RenderRegionStatus {
   readonly ready: number;
   /** Number of renderers requested now. */
   readonly wanted: number;
-  /** Minimum number requested in the last minutes, which decides the state. */
+  /** Minimum number of renderers requested in the last minutes. It decides the state. */
   readonly expected: number;
   readonly slots: number;
   readonly busy: number;

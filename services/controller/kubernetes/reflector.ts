@@ -9,8 +9,8 @@ export type RestartReason = (typeof restartReasons)[number];
 
 export interface ReflectorTimes {
   /**
-   * Duration of a watch, after which the server ends it, before the client considers it dead; the next watch resumes
-   * there.
+   * Duration of a watch after which the server ends it. It is shorter than the time after which the client considers the connection dead.
+   * The next watch resumes at the same position.
    */
   readonly watchMs: number;
   /** Interval at which everything is listed again, in case an event was lost. */
@@ -51,7 +51,7 @@ export interface ReflectorOptions<T extends KubernetesObject, V> {
   readonly client: KubernetesClient;
   readonly collection: Collection<T>;
   readonly labelSelector?: string;
-  /** Returns what to keep of an object, because 5,000 whole pods take 100 MB. Null: ignore the object. */
+  /** Returns the part of an object to keep, because 5,000 whole pods take 100 MB. Null means that the object is ignored. */
   readonly keep: (object: T) => V | null;
   readonly onChange: () => void;
   readonly onRestart?: (reason: RestartReason) => void;
@@ -61,13 +61,13 @@ export interface ReflectorOptions<T extends KubernetesObject, V> {
 
 const pageSize = 500;
 
-/** Time limit for a page of full pods over a slow link. */
+/** Time limit for one page of a list; complete pods over a slow link take long. */
 const listTimeoutMs = 15_000;
 
 /**
- * Keeps a copy of an API collection by list and watch until the signal aborts. It recovers from connection resets,
- * error answers, server restarts, expired history (410), stuck watches and refused tokens. The informer of the client
- * library ends at the first of them, and requests no bookmarks.
+ * Keeps a copy of an API collection by list and watch until the signal aborts. It recovers from connection resets, error answers, server
+ * restarts, expired history (410), stuck watches and refused tokens. The informer of the client library ends at the first of these
+ * problems, and requests no bookmarks.
  */
 export class Reflector<T extends KubernetesObject, V> {
   readonly #options: ReflectorOptions<T, V>;
@@ -103,7 +103,7 @@ export class Reflector<T extends KubernetesObject, V> {
         if (this.#version === null) await this.#list(signal);
         await this.#watch(signal);
         failures = 0;
-        // Wait when a server ends each watch at once.
+        // Without this pause, a server that ends each watch immediately would be called in a loop.
         if (this.#now() - startedAt < this.#times.retryMs) await delay(this.#times.retryMs, signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -154,7 +154,7 @@ export class Reflector<T extends KubernetesObject, V> {
     this.#options.onChange();
   }
 
-  /** Returns without an error when the server ends the watch normally. */
+  /** Runs one watch. Returns if the server ends it normally. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { client, resource, collection, labelSelector } = this.#options;
     await client.watch(

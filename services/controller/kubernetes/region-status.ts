@@ -8,7 +8,7 @@ export interface ResourceInput {
   /** The component of the region as `/status` shows it. */
   readonly component: ComponentStatus;
   readonly facts: RegionFacts;
-  /** Problem that keeps the region out of its fleet; satellites only. */
+  /** Problem that keeps the region out of its fleet. Only satellites have this field. */
   readonly problem?: FleetProblem | undefined;
   /** Number of waiting captures. */
   readonly queued: number;
@@ -25,7 +25,7 @@ export function regionStatus({ resource, component, facts, problem, queued, now 
   const refused = (facts.clusters?.refused ?? []).length > 0;
   const { generation } = resource.metadata;
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-  // Tools that wait for readiness (kstatus) read only Ready, so it is true when captures of this region are rendered.
+  // Tools that wait for readiness (kstatus) read only the condition Ready. It is therefore true if captures of this region are rendered.
   const isReady = problem === undefined && (status === 'operational' || status === 'degraded_performance');
   const reason =
     problem !== undefined ? problem.reason : !found ? 'DeploymentNotFound' : refused ? 'PodsRefused' : reasonOf(status);
@@ -58,7 +58,7 @@ export function regionStatus({ resource, component, facts, problem, queued, now 
   };
 }
 
-/** Converts a status to an API reason: `MajorOutage`. */
+/** Converts a status to a reason of the API, such as `MajorOutage`. */
 export function reasonOf(status: RenderRegionStatus['status']): string {
   return status.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -69,7 +69,7 @@ const countsMs = 10_000;
 /** Interval of writes without changes, so that an outdated status can be recognized. */
 const refreshMs = 60_000;
 
-/** Returns whether to write the status: at once for a new state, at intervals for numbers and messages. */
+/** Returns whether to write the status: immediately if the state is new, and at intervals for numbers and messages. */
 export function isWorthWriting(
   before: Partial<RenderRegionStatus> | undefined,
   next: RenderRegionStatus,

@@ -19,7 +19,10 @@ export interface RegionsParts {
   readonly now: () => number;
 }
 
-/** Shorter than the margin of the Lease, so that no write of a former leader follows its successor's first. */
+/**
+ * Timeout of a write. It is shorter than the margin of the Lease, so that no write of a former leader follows the first write of its
+ * successor.
+ */
 const timeoutMs = 2000;
 
 /** Writes the last decision into the status of every RenderRegion, and records each change of state as an Event. */
@@ -73,14 +76,14 @@ async function write(
       api(CustomObjectsApi).replaceNamespacedCustomObjectStatus({ ...renderRegions, namespace, name, body }),
     );
   } catch (error) {
-    // It was changed or deleted since: its watch reports that, and the next pass decides again.
+    // The resource was changed or deleted meanwhile. Its watch reports that, and the next pass decides again.
     if (isConflict(error) || isNotFound(error)) return;
     throw error;
   }
   metrics.writes.inc({ object: 'renderregion' });
 }
 
-/** Changes to the same state of a region within this time share one Event with a count. */
+/** Time in which changes to the same state of a region share one Event with a count. */
 const seriesMs = 30 * 60_000;
 
 interface Recorded {
@@ -90,8 +93,8 @@ interface Recorded {
 }
 
 /**
- * Records each change of a region's state as an Event. A region that alternates creates two counted Events, not a
- * flood.
+ * Records each change of a region's state as an Event. A region that alternates between two states creates two Events with counts instead
+ * of many.
  */
 export class RegionEvents {
   readonly #client: KubernetesClient;
@@ -108,7 +111,7 @@ export class RegionEvents {
   }
 
   /**
-   * Records the changes since the last call from the stored resources. So a write whose answer was lost is seen, and an
+   * Records the changes since the last call, by comparing the stored resources. A write whose answer was lost is therefore recorded, and an
    * Event that could not be created is retried.
    */
   async follow(
@@ -145,7 +148,7 @@ export class RegionEvents {
     this.#recorded.set(key, { name, at: this.#now(), count: 1 });
   }
 
-  /** Returns false when the Event has expired. */
+  /** Increments the count of an Event. Returns false if the Event has expired. */
   async #count({ metadata: { namespace } }: RenderRegion, name: string, count: number): Promise<boolean> {
     try {
       const body = { series: { count, lastObservedTime: new V1MicroTime() } };

@@ -16,7 +16,7 @@ import { createKubernetesMetrics, type KubernetesMetrics } from './metrics.ts';
 import { applyRegions, RegionEvents } from './render-regions.ts';
 import { clusterNameOf, type KubernetesSettings } from './settings.ts';
 
-/** Store of the cluster reports. A satellite without a connection skips them. */
+/** Store of the cluster reports. A satellite without a connection does not write them. */
 interface ReportStore {
   put(key: string, report: unknown, options?: { readonly ttlSeconds?: number }): Promise<number | typeof skipped>;
 }
@@ -42,7 +42,7 @@ export interface KubernetesParts {
   readonly now: () => number;
 }
 
-/** Changes arrive in bursts: a report waits for the end of a burst, and the next report waits longer. */
+/** Changes arrive in bursts. A report waits until a burst has ended; the next report waits longer. */
 const burstMs = 100;
 const restMs = 400;
 
@@ -67,12 +67,12 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
   });
   const store = kubernetesLeaseStore(client, settings, times.lease, parts.identify);
   const lease = new Lease(store, parts.holder, times.lease);
-  // Shared by all terms: a change at the end of the last term may have no Event yet.
+  // The events are shared by all terms, because a change at the end of the last term may have no Event yet.
   const events = new RegionEvents(client, parts.pod);
   const act = { client, inventory, latest, metrics, now: parts.now };
   const lead = async (term: Term) => {
     metrics.leader.set(1);
-    // Report at once as the new holder.
+    // The new holder reports immediately.
     changed.wake();
     const costs = new DeletionCosts();
     const common = { signal: term.signal, log };
@@ -111,8 +111,8 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
 const reportTtlSeconds = 10;
 
 /**
- * Publishes the inventory's report if this process holds the Lease. (The other controllers read the inventory as well,
- * so that they know the recently requested numbers when they take over.)
+ * Publishes the inventory's report if this process holds the Lease. The other controllers read the inventory as well, so that they know the
+ * numbers that were requested recently when they take over.
  */
 export async function publishClusterReport(parts: {
   readonly client: Pick<KubernetesClient, 'namespace'>;

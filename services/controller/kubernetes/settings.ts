@@ -14,7 +14,7 @@ const defaultAccountDir = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export interface KubernetesSettings {
   readonly access: InCluster | { readonly kubeconfig: readonly string[] };
-  /** Undefined: the namespace of the service account or the kubeconfig. */
+  /** The namespace to use; undefined for the namespace of the service account or the kubeconfig. */
   readonly namespace: string | undefined;
   /** The value of `app.kubernetes.io/instance` on all objects of the release. */
   readonly release: string;
@@ -61,9 +61,8 @@ export const kubernetesVariables = {
 };
 
 /**
- * Returns null without Kubernetes. Besides {@link kubernetesVariables} it reads `KUBERNETES_SERVICE_HOST` and
- * `KUBERNETES_SERVICE_PORT`, which the kubelet sets, and `KUBECONFIG`. `auto` needs a release, too: `npm start` inside
- * some other pod has nothing to watch.
+ * Returns null without Kubernetes. Besides {@link kubernetesVariables} it reads `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`,
+ * which the kubelet sets, and `KUBECONFIG`. `auto` also requires a release, because `npm start` in an unrelated pod has nothing to watch.
  */
 export function readKubernetesSettings(env: EnvReader): KubernetesSettings | null {
   const mode = kubernetesVariables.mode.read(env);

@@ -3,11 +3,11 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { WakeableTimer } from '../loops.ts';
 import type { Lease, LeaseTimes } from './lease.ts';
 
-/** One uninterrupted time as the leader. */
+/** One uninterrupted period as the leader. */
 export interface Term {
   /** Aborts when the term ends. */
   readonly signal: AbortSignal;
-  /** Whether the leader may act now. Check before each act, because the signal is late after a pause of the process. */
+  /** Whether the leader may act now. Check it before each act, because the signal can be late after a pause of the process. */
   holds(): boolean;
 }
 
@@ -15,26 +15,26 @@ export interface ElectionOptions {
   /** Name of the leadership for the log: "the fleet". */
   readonly what: string;
   readonly lease: Pick<Lease, 'holds' | 'take' | 'renew' | 'release'>;
-  /** False while the store is unreachable. Default: always true. */
+  /** False while the store cannot be reached. Default: always true. */
   readonly reachable?: () => boolean;
   /** False while this process must not lead; a leader then resigns. Default: always true. */
   readonly mayLead?: () => boolean;
-  /** Calls `wake` when the leadership may have become free. Returns a function that stops it. */
+  /** Calls `wake` when the leadership may have become free. Returns a function that ends this. */
   readonly onFree?: (wake: () => void) => () => void;
   readonly times: Pick<LeaseTimes, 'renewMs' | 'retryMs' | 'pollMs'>;
   readonly log: Logger;
-  /** The leader's work. It ends soon after the term's signal; the next term waits for it. */
+  /** The leader's work. It must end soon after the term's signal; the next term waits for it. */
   readonly lead: (term: Term) => Promise<void>;
   /**
    * Called with true when the work of an ended term does not stop. Until it stops (called with false), this process
    * cannot lead again and should be replaced.
    */
   readonly onHang?: (what: string, isHung: boolean) => void;
-  /** How long the work of an ended term may take to stop. */
+  /** Time after which the work of an ended term counts as stuck. */
   readonly hangAfterMs?: number;
 }
 
-/** Leaderships of this process whose work does not stop: it cannot lead them again and should be replaced. */
+/** Leaderships whose work does not stop after the end of the term. This process cannot lead them again and should be replaced. */
 export class StuckTerms {
   readonly #led = new Set<string>();
 
@@ -52,10 +52,10 @@ export class StuckTerms {
 
 const watchdogMs = 50;
 
-/** After this time the end of a term no longer waits for its work; the lease then expires. */
+/** Maximum time for which the end of a term waits for its work. The lease is not released then, and expires. */
 const endTimeoutMs = 3000;
 
-/** Longer than every time limit in the leader's work. */
+/** Default of `hangAfterMs`. It is longer than every time limit in the leader's work. */
 const hangMs = 30_000;
 
 /** Takes part in the election until `signal` aborts, then releases the leadership. Never throws. */

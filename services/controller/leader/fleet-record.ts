@@ -19,7 +19,7 @@ export const minSatelliteVersion = '0.2.0';
 
 const writeTimeoutMs = 2000;
 
-/** After NATS lost the record, a hub with other values waits this long for the rightful hub to write it again. */
+/** If NATS has lost the record, a hub with other values waits this long, so that the rightful hub can write it again. */
 const vanishedMs = 30_000;
 
 export interface FleetRecordParts {
@@ -42,8 +42,7 @@ export type Standing = 'agrees' | 'newer' | 'superseded' | 'foreign';
 
 /**
  * Decides how a controller relates to the record.
- *
- * @param own `id` of its installation, null while unknown; `generation` of the last record with its values, null without one
+ * @param own `id` of its installation, or null if unknown; `generation` of the last record with its values, or null if there was none
  */
 export function standingOf(
   found: FleetConfig | null,
@@ -55,10 +54,10 @@ export function standingOf(
 }
 
 /**
- * The configuration of the fleet as a hub's controller sees it. It belongs to one installation, that of the first
- * leader. A controller of another installation leads only with the same values, because it then changes nothing. Among
- * the controllers of one installation, those with the latest started values lead, so that a rolling update does not
- * wait for the old leader.
+ * The configuration of the fleet in the view of a hub's controller. It belongs to the installation of the first leader. A controller of
+ * another installation may lead only if its values are the same, because it then changes nothing. Among the controllers of one
+ * installation, only those with the values of the controller that started last may lead. A rolling update therefore does not wait for the
+ * old leader.
  */
 export class FleetRecord {
   readonly #parts: FleetRecordParts;
@@ -67,7 +66,7 @@ export class FleetRecord {
   #id: string | null = null;
   /** Undefined before the first read. */
   #found: FleetConfig | null | undefined;
-  /** Generation of the last record with the values of this process; null without one. */
+  /** Generation of the last record with the values of this process; null if there was none. */
   #generation: number | null = null;
   #vanishedAt: number | null = null;
   /** Regions of other clusters that have worked at least once. */
@@ -83,8 +82,8 @@ export class FleetRecord {
   }
 
   /**
-   * Reads the record, and writes the configuration of this process if it is newer. Throws when NATS does not answer or
-   * the bucket does not exist, and keeps the last record.
+   * Reads the record, and writes the configuration of this process if it is newer. If NATS does not answer or the bucket does not exist,
+   * throws and keeps the last record.
    */
   async look(): Promise<void> {
     const entry = await readFleetConfig(this.#parts.live);
@@ -102,7 +101,7 @@ export class FleetRecord {
     return new Set(this.isKnown ? this.#parts.otherRegions.filter((region) => !this.#joined.has(region)) : []);
   }
 
-  /** Marks a region as working. The next `store` writes that. */
+  /** Marks a region as working. The next call of `store` writes that. */
   join(region: Region): void {
     this.#joined.add(region);
   }
@@ -117,7 +116,7 @@ export class FleetRecord {
     return this.#standing === 'superseded';
   }
 
-  /** Why this controller may not lead, for operators; null when it may. */
+  /** Why this controller may not lead, in words for operators; null if it may. */
   get obstacle(): string | null {
     const found = this.#found;
     if (this.mayLead || found === undefined || found === null) return null;
@@ -126,14 +125,14 @@ export class FleetRecord {
     return `this fleet belongs to the installation ${found.hub.name} (${found.hub.id}), whose configuration differs in ${fields}`;
   }
 
-  /** Whether this controller may create the bucket of the leader election, without which no controller can lead. */
+  /** Whether this controller may create the bucket of the leader election. No controller can lead without it. */
   get mayBootstrap(): boolean {
     return this.#found === undefined || this.mayLead;
   }
 
   /**
-   * Makes the next `look` write this process's configuration, as if it had just started: the newer controllers are
-   * gone.
+   * Makes the next `look` write this process's configuration, as if the process had just started. Called if the newer controllers no longer
+   * exist.
    */
   supersede(): void {
     this.#generation = null;
@@ -179,7 +178,7 @@ export class FleetRecord {
       await withDeadline(written, writeTimeoutMs, 'writing the configuration of the fleet');
       this.#take(next);
     } catch (error) {
-      // Another controller was first: the next read shows its record.
+      // Another controller has written first. The next read shows its record.
       if (!isWriteConflict(error)) throw error;
     }
   }

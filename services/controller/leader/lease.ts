@@ -1,7 +1,7 @@
 export interface LeaseTimes {
-  /** Whole seconds. */
+  /** Lifetime of the lease; a whole number of seconds. */
   readonly ttlMs: number;
-  /** The holder stops acting this long before another process may start. */
+  /** Time before the lease ends at which its holder stops acting, so that another process can start then. */
   readonly marginMs: number;
   readonly renewMs: number;
   /** Interval between a failed renewal and the next. */
@@ -14,11 +14,14 @@ export interface LeaseTimes {
 
 /** A stored lease. */
 export interface StoredLease {
-  /** Unique for each process, so that a process never takes a namesake's lease for its own; empty after a release. */
+  /**
+   * The holder. It is unique for each process, so that a process never takes the lease of a process with the same name for its own. Empty
+   * after a release.
+   */
   readonly holder: string;
   /** Changes with each write. */
   readonly version: string | number;
-  /** Validity from a write, where the store contains it. */
+  /** Lifetime of the lease from a write, if the store contains it. */
   readonly ttlMs?: number;
 }
 
@@ -26,7 +29,10 @@ export interface StoredLease {
 export interface LeaseStore<R extends StoredLease> {
   /** Returns null when no record exists. */
   read(): Promise<R | null>;
-  /** Writes the lease for `holder`, unless another process has written since `before` (null: unless a record exists). */
+  /**
+   * Writes the lease for `holder`, unless another process has written since `before` was read. If `before` is null, writes unless a record
+   * exists.
+   */
   write(before: R | null, holder: string): Promise<R>;
   /** Releases the lease, unless another process has written since. */
   release(held: R): Promise<void>;
@@ -35,9 +41,9 @@ export interface LeaseStore<R extends StoredLease> {
 }
 
 /**
- * A leadership as one candidate sees it. It lasts `ttlMs` from a write. The holder counts from before the write and
- * stops `marginMs` early; the others count from when they read the write; each uses its own monotonic clock. So two
- * processes never hold it at once, independent of their wall clocks and of pauses of a process.
+ * A leadership in the view of one candidate. It lasts `ttlMs` from a write. The holder measures from the time before its write and stops
+ * `marginMs` early. The others measure from the time at which they read the write. Each uses its own monotonic clock. Two processes
+ * therefore never hold the lease at the same time, whatever their wall clocks show and however long a process pauses.
  */
 export class Lease<R extends StoredLease = StoredLease> {
   readonly #store: LeaseStore<R>;
@@ -56,7 +62,7 @@ export class Lease<R extends StoredLease = StoredLease> {
     this.#now = now;
   }
 
-  /** Whether this process may act as the leader now. Check before each act. */
+  /** Whether this process may act as the leader now. Check it before each act. */
   holds(): boolean {
     return this.#held !== null && this.#now() < this.#actUntil;
   }
@@ -66,7 +72,7 @@ export class Lease<R extends StoredLease = StoredLease> {
     return this.#held;
   }
 
-  /** Takes the leadership if it is free. Throws when the store does not answer. */
+  /** Takes the leadership if it is free. Throws if the store does not answer. */
   async take(): Promise<boolean> {
     const startedAt = this.#now();
     const found = await this.#store.read();
@@ -80,16 +86,16 @@ export class Lease<R extends StoredLease = StoredLease> {
     }
   }
 
-  /**
-   * Milliseconds for which this process has seen the lease free; 0 while it is held. Throws when the store does not
-   * answer.
-   */
+  /** Returns for how many milliseconds this process has seen the lease free; 0 if it is held. Throws if the store does not answer. */
   async freeForMs(): Promise<number> {
     if (!this.#isFree(await this.#store.read())) return 0;
     return this.#now() - (this.#freeSince ?? this.#now());
   }
 
-  /** Extends the lease. It is lost when another process holds it; when the store does not answer, the clock decides. */
+  /**
+   * Extends the lease. If another process holds it, the lease is lost immediately. If the store does not answer, it is lost when its time
+   * ends.
+   */
   async renew(): Promise<void> {
     if (this.#held === null) return;
     const startedAt = this.#now();
@@ -97,18 +103,18 @@ export class Lease<R extends StoredLease = StoredLease> {
       await this.#write(this.#held, startedAt);
     } catch (error) {
       if (!this.#store.isConflict(error)) throw error;
-      // This process wrote and lost the answer, or another process wrote, or the record was deleted.
+      // This process has written but lost the answer, or another process has written, or the record was deleted.
       await this.confirm();
       if (this.#held !== null) await this.#write(this.#held, startedAt);
     }
   }
 
   /**
-   * Reads whether this process still holds the leadership; if not, it is lost at once. Throws when there is no answer.
+   * Reads whether this process still holds the leadership. If not, the leadership is lost immediately. Throws if the store does not answer.
    */
   async confirm(): Promise<boolean> {
     const found = await this.#store.read();
-    // The same holder with another version: a renewal that seemed to fail was stored.
+    // If the holder is the same and the version is another one, a renewal that seemed to fail was stored.
     this.#held = found?.holder === this.#holder ? found : null;
     return this.holds();
   }
@@ -129,7 +135,7 @@ export class Lease<R extends StoredLease = StoredLease> {
   #isAbandoned({ holder, version, ttlMs = 0 }: R): boolean {
     if (holder === '' || holder === this.#holder) return true;
     if (this.#seen?.version !== version) this.#seen = { version, at: this.#now() };
-    // Respect the holder's own TTL if it is longer than ours.
+    // If the holder's TTL is longer than ours, it applies.
     return this.#now() - this.#seen.at >= Math.max(this.#times.ttlMs, ttlMs);
   }
 

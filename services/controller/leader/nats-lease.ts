@@ -9,13 +9,13 @@ export const leaderKey = 'leader';
 
 export interface LeaderRecord {
   readonly holder: string;
-  /** Unix milliseconds; informative only. */
+  /** Time of the write in Unix milliseconds. Nothing depends on it. */
   readonly at: number;
 }
 
 type StoredLeader = StoredLease & { readonly version: number };
 
-/** The leadership of the fleet, stored in a NATS key. The server's TTL removes it after the last candidate. */
+/** The leadership of the fleet, stored in a NATS key. If no candidate is left, the server removes the key after its TTL. */
 export function natsLeaseStore(
   live: Entries,
   { ttlMs, requestMs }: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>,

@@ -5,8 +5,8 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from './election.ts';
 
 /**
- * Passes the messages of a durable to `handle`, which must not throw, during the term. At its end, pending requests are
- * cancelled, so that later messages go to the successor, and running handlers are awaited.
+ * Passes the messages of a durable to `handle` during the term; `handle` must not throw. At the end of the term, pending requests are
+ * cancelled, so that later messages go to the successor. Handlers that are running are awaited.
  */
 export async function pullInTerm(
   options: {

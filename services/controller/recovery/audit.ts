@@ -29,20 +29,20 @@ import { counterOf, gaugeOf } from '../metrics.ts';
 
 const progressKey = 'record-audit.pass';
 
-/** Records read in one request. With the pause after each request, ten million records take an hour and a half. */
+/** Number of records that one request reads. With the pause after each request, ten million records take an hour and a half. */
 const pageSize = 1000;
 const auditPauseMs = 500;
 
 /** The server answers requests for at most about a thousand subjects. */
 const subjectsAtOnce = 500;
 
-/** Batches read in one request; each has up to 40 KB. */
+/** Number of batches that one request reads; each has up to 40 KB. */
 const batchesAtOnce = 100;
 
-/** Maximum number of incomplete records handled concurrently. */
+/** Maximum number of incomplete records that are handled concurrently. */
 const parallel = 16;
 
-/** The process that writes a record schedules its tasks within this time; an expiry may be late by as much. */
+/** Time in which the process that writes a record schedules its tasks. An expiry may be late by the same time. */
 const marginMs = 10 * 60_000;
 
 /**
@@ -52,7 +52,7 @@ export interface AuditState {
   readonly startedAt: number;
   /** Null until the audit ends. */
   readonly endedAt: number | null;
-  /** Stream sequences: records up to the first were checked, and those up to the second will be. */
+  /** Stream sequences: records up to the first one have been checked, and those up to the second one will be. */
   readonly sequence: number;
   readonly lastSequence: number;
   readonly records: number;
@@ -78,9 +78,8 @@ interface Wanted {
 }
 
 /**
- * Recreates missing tasks from the records: a full stream drops its oldest messages. Reads all records in the order of their last
- * write, if the last audit began long enough ago, or continues an unfinished audit.
- *
+ * Recreates missing tasks from the records. Tasks can be missing because a full stream drops its oldest messages. Starts an audit if the
+ * last one began long enough ago, or continues an unfinished one. An audit reads all records in the order of their last write.
  * @param intervalMs from the start of one audit to the start of the next
  */
 export async function auditIfDue(
@@ -132,7 +131,7 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
   const messages = await readBatch(session, streamNames.db, { ...query, batch: pageSize });
   const last = messages.at(-1);
   if (last === undefined) {
-    // Any replica may have answered, including one that lags.
+    // Any replica may have answered, including one that is behind.
     if ((await getMessage(session.jsm.streams, streamNames.db, query)) !== null)
       throw new Error('the replica that answered lags behind the leader of the capture records');
     await recreateMissingOfBatches(deps, onRecreated);
@@ -169,7 +168,7 @@ async function recreateMissing(
   const failures: unknown[] = [];
   await eachOf(lacking, parallel, async ({ sequence, record, wanted }) => {
     try {
-      // Until here any replica has answered, so read the leader. The process that wrote a newer record schedules its
+      // So far any replica may have answered, so the leader is asked now. If the record is newer, the process that wrote it schedules its
       // tasks.
       const current = await deps.captures.get(record.account, record.uuid);
       if (current?.revision !== sequence) return;
@@ -229,8 +228,8 @@ function wantedOf(record: CaptureRecord, now: number): Wanted[] {
 }
 
 /**
- * The subjects on which a task waits until it is due, and then for the leader. Expiries have a separate index, which is
- * not read.
+ * Returns the subjects on which a task waits: first until it is due, and then for the leader. Expiries have a separate index, which is not
+ * read.
  */
 function subjectsOf(task: Task): string[] {
   if (task.kind === 'expiry') return [];
@@ -247,10 +246,10 @@ async function presentSubjects(session: NatsSession, subjects: readonly string[]
   return present;
 }
 
-/** Returns false when the task exists after all. */
+/** Recreates a task. Returns false if the task exists after all. */
 async function recreate({ task, at }: Wanted, { session, tasks, expiryIndex, now }: AuditDeps): Promise<boolean> {
   if (task.kind === 'expiry') {
-    // The entry is due now. For the original minute, the server would reject it as a duplicate of the lost entry.
+    // The entry is added as due now. If it named the original minute, the server would reject it as a duplicate of the lost entry.
     await expiryIndex.add(task, now());
     return true;
   }

@@ -16,14 +16,14 @@ import { fieldsOf, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
 
 const retryMs = 5000;
 
-/** A renderer that the page crashed cannot be distinguished from one that lost NATS, so the message names both. */
+/** The server cannot distinguish a renderer that crashed because of the page from one that lost NATS, so the message names both. */
 const messages = {
   max_deliveries:
     'No renderer finished the capture in three attempts: the page brought its renderer down, or the renderer lost its connection. Send the request again; if it fails again, the page is the cause.',
   terminated: 'The capture could not be rendered.',
 } as const satisfies Record<Advisory['reason'], string>;
 
-/** Renderers return such a job without counting the delivery, so a dead letter of it is a fault. */
+/** Renderers return such a job without counting the delivery. If it becomes a dead letter nevertheless, that is a fault of the service. */
 const unknownVersion = 'No renderer of the region knows this kind of capture. Upgrade the renderers.';
 
 export interface DeadLetterDeps {
@@ -45,7 +45,7 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
       await settleDeadLetter(deps, letter.data);
       await letter.ack();
     } catch (error) {
-      // The server redelivers the dead letter: settling twice is harmless.
+      // The server redelivers the dead letter. Settling it twice has no further effect.
       log.warn({ err: error }, 'settling a dead letter failed; retrying');
       letter.nak(retryMs);
     }
@@ -74,7 +74,7 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   await jobs.remove({ sequence });
 }
 
-/** Stores the dead letter for operators. It is settled even if that fails. */
+/** Stores the dead letter for operators. If that fails, the job is settled nevertheless. */
 async function note(
   { deadLetters, session, log }: DeadLetterDeps,
   { uuid, account }: QueuedJob,
@@ -100,7 +100,7 @@ const types = {
   'io.nats.jetstream.advisory.v1.terminated': 'terminated',
 } as const;
 
-/** Parses an advisory of nats-server (schemas: github.com/nats-io/jsm.go); null for any other kind. */
+/** Parses an advisory of nats-server (schemas: github.com/nats-io/jsm.go). Returns null for an advisory of any other kind. */
 export function parseAdvisory(data: Uint8Array): Advisory | null {
   const { type, stream_seq: sequence, deliveries } = fieldsOf(data);
   if (typeof type !== 'string' || !Object.hasOwn(types, type) || typeof sequence !== 'number') return null;

@@ -12,19 +12,19 @@ import type { Term } from '../leader/election.ts';
 /** Interval at which the leader looks for silent renderers. */
 export const deadRenderersIntervalMs = 250;
 
-/** After a stall of this process, the leader reads the pending heartbeats before it declares renderers dead. */
+/** Duration of a stall of this process after which pending heartbeats are read before renderers are declared dead. */
 const maxStallMs = 1500;
 
-/** Jobs that a renderer reported within this time before its silence count as held. */
+/** Time before a renderer's silence in which it must have reported a job for the job to count as held. */
 const reportedMs = 2 * heartbeatIntervalMs;
 
-/** Bounds the memory that a renderer's reports can use. */
+/** Maximum number of reported jobs of a renderer, which bounds the memory that its reports can use. */
 const maxReportedPerRenderer = 1000;
 const maxRenderers = 20_000;
 
 const returnTimeoutMs = 1000;
 
-/** The server queues a returned job for redelivery within 10 ms. */
+/** Delay before renderers are told about a returned job. The server queues it for redelivery within 10 ms. */
 const redeliveryMs = 100;
 
 export interface DeadRenderersDeps {
@@ -46,16 +46,16 @@ interface LostJob {
 }
 
 /**
- * Returns jobs of renderers that are silent, or whose pod runs another process now, to the queue, so that other
- * renderers get them within seconds. The server waits much longer, because a consumer may lack a leader for many
- * seconds. If the renderer was only slow, its work is wasted: only one of two results for a capture counts.
+ * Returns the jobs of a renderer to the queue if the renderer is silent, or if its pod runs another process now. Other renderers then get
+ * the jobs within seconds. The server itself waits much longer, because a consumer may have no leader for many seconds. If the renderer was
+ * only slow, its work is wasted: only one of two results for a capture counts.
  */
 export class DeadRenderers {
   readonly #deps: DeadRenderersDeps;
   readonly #now: () => number;
   /** Jobs that renderers reported, with the time of the report, by region and pod. */
   readonly #reported = new Map<string, Map<string, number>>();
-  /** Returned deliveries. Returning one twice would take the job from the renderer that has it now. */
+  /** Deliveries that were returned. If one were returned twice, the renderer that has the job now would lose it. */
   readonly #returned = new Map<string, number>();
   readonly #stopListening: () => void;
   #suspects = new Set<string>();
@@ -76,7 +76,7 @@ export class DeadRenderers {
     this.#stopListening();
   }
 
-  /** Checks once. A renderer is dead when it was silent at two checks in a row, or when a successor has its name. */
+  /** Checks all renderers once. A renderer is dead if it was silent at two consecutive checks, or if another process has its name. */
   async look(term: Pick<Term, 'holds'>): Promise<void> {
     const { fleet, isFleetKnown } = this.#deps;
     const now = this.#now();
@@ -102,7 +102,7 @@ export class DeadRenderers {
       if (this.#reported.size >= maxRenderers) return;
       this.#reported.set(name, (jobs = new Map()));
     }
-    // Ordered by time, the oldest first.
+    // The jobs are ordered by time, with the oldest first.
     for (const [job, at] of jobs) {
       if (now - at <= maxSilenceMs && jobs.size < maxReportedPerRenderer) break;
       jobs.delete(job);
@@ -124,7 +124,7 @@ export class DeadRenderers {
       .map((text) => ({ region, text, pod }));
   }
 
-  /** The server confirms the return; without an answer (no leader) the next check retries. */
+  /** The server confirms the return. If it does not answer because it has no leader, the next check retries. */
   async #return({ region, text, pod }: LostJob, term: Pick<Term, 'holds'>): Promise<void> {
     const { session, metrics, log } = this.#deps;
     const job = parseHeldJob(text);
@@ -149,10 +149,10 @@ export class DeadRenderers {
   }
 }
 
-/** Longer than the silence after which a renderer's jobs are returned. */
+/** Maximum silence of a renderer in the tracker. It is longer than the silence after which the renderer's jobs are returned. */
 const maxSilenceMs = 15_000;
 
-/** How long a dead renderer's delivery may still appear in its reports. */
+/** Time for which a delivery of a dead renderer may still appear in its reports. */
 const forgetMs = 30 * 60_000;
 
 const nameOf = ({ region, pod }: { readonly region: Region; readonly pod: string }) => `${region}.${pod}`;

@@ -10,7 +10,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics, FailReason } from '../health/metrics.ts';
 import { duration } from '../health/verdict.ts';
 
-/** The fields of a job that are needed to fail its capture, also of a job of another version. */
+/** The fields of a job that are needed to fail its capture. A job of another version has them too. */
 export interface FailableJob {
   readonly account: string;
   readonly uuid: string;
@@ -22,7 +22,7 @@ export interface FailableJob {
   readonly reply?: JobReply;
 }
 
-/** The failure of a capture that no renderer will finish. */
+/** The reason to end a capture that no renderer will complete. */
 export interface JobFailure {
   readonly reason: FailReason;
   readonly failure: CaptureFailure;
@@ -31,9 +31,9 @@ export interface JobFailure {
 }
 
 /**
- * Ends the capture as failed unless it has ended already, and publishes the result to waiting fronts. The
- * compare-and-set on the record decides between this and a result that is being settled. Returns false when the capture
- * stays open because a renderer has started it. Idempotent.
+ * Ends the capture as failed unless it has ended already, and publishes the result to waiting fronts. If a result is being settled
+ * concurrently, the compare-and-set on the record decides which of the two counts. Returns false if the capture stays open because a
+ * renderer has started it. Idempotent.
  */
 export type FailCapture = (job: FailableJob, failure: JobFailure) => Promise<boolean>;
 
@@ -61,10 +61,7 @@ export function createFailCapture(deps: {
   };
 }
 
-/**
- * Publishes the reply that a renderer would publish. If it is lost, a waiting front reads the record, as it does every
- * 2 s.
- */
+/** Publishes the reply that a renderer would publish. If the reply is lost, a waiting front finds the record, which it reads every 2 s. */
 function publishReply(
   { nc }: NatsSession,
   { ticket, reply }: FailableJob,
@@ -77,10 +74,9 @@ function publishReply(
 }
 
 /**
- * Decides what to do about a job that is past its start time or deadline. A started capture may run until its deadline. The job of
+ * Decides what happens to a job that is past its start time or deadline. A capture that has started may run until its deadline. The job of
  * an ended capture is removed.
- *
- * @param status of the capture, or of the refresh that the job is for; null without a record
+ * @param status of the capture, or of the refresh that the job is for; null if there is no record
  */
 export function decideOverdue(
   job: Pick<CaptureJob, 'acceptedAt' | 'startBy' | 'deadline'>,

@@ -25,11 +25,12 @@ export interface RecoveryDeps {
 }
 
 /**
- * Ensures that an accepted capture or refresh ends. If it has not started, its job is queued: its front may have died
- * before it queued the job. Within minutes the server drops a duplicate of a job that is already queued. If its HTML is
- * missing, it fails: its front stored the HTML before the record, and removed it because it told the client that
- * nothing was accepted. If it is still open after its deadline, its job is lost and it fails, because its reservations
- * would never be released otherwise.
+ * Ensures that an accepted capture or refresh ends.
+ * - If it has not started, its job is queued, because its front may have died before it queued the job. If the job is queued already, the
+ * server drops the duplicate.
+ * - If its HTML is missing, it fails. A front stores the HTML before the record, and removes it only if it has told the client that nothing
+ * was accepted.
+ * - If it is still open after its deadline, its job is lost and it fails, so that its reservations are released.
  */
 export async function recoverLostJob(
   { account, uuid, revision }: Pick<TaskOf<'dispatch'>, 'account' | 'uuid' | 'revision'>,
@@ -38,7 +39,7 @@ export async function recoverLostJob(
   const record = (await captures.get(account, uuid))?.value;
   const task = { kind: 'dispatch', account, uuid, revision } as const;
   if (record === undefined) {
-    // Its front may be about to write the record.
+    // The front may be about to write the record.
     const acceptedAt = timeOfUuid(uuid) ?? 0;
     if (now() - acceptedAt < unwrittenMs) await tasks.schedule(task, now() + dispatchAfterMs);
     return;

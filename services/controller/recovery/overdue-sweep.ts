@@ -11,10 +11,10 @@ import type { Term } from '../leader/election.ts';
 import { decideOverdue, type FailCapture } from './fail-capture.ts';
 import { readQueuedJob } from './queued-jobs.ts';
 
-/** Fronts and renderers act on the same times by their own clocks, and go first. */
+/** Time for which fronts and renderers, which watch the same deadlines by their own clocks, may act first. */
 const graceMs = 3000;
 
-/** Jobs read per subject and pass: up to this many from the head, and as many further on. */
+/** Number of jobs that are read per subject and pass, once from the head and once further on. */
 const batch = 16;
 
 /** A job may contain up to max_payload bytes of HTML. */
@@ -31,9 +31,8 @@ export interface OverdueSweepDeps {
 }
 
 /**
- * Fails captures that no renderer pulled in time: the server sends no advisory about a message that it never delivered.
- * Each pass reads the head of every subject and one further section, so that it covers a long queue over several
- * passes.
+ * Fails captures that no renderer pulled in time. The sweep is needed because the server sends no advisory about a message that it never
+ * delivered. Each pass reads the head of every subject and one further section, so that several passes cover a long queue.
  */
 export class OverdueSweep {
   readonly #deps: OverdueSweepDeps;
@@ -56,7 +55,7 @@ export class OverdueSweep {
     }
   }
 
-  /** Every subject with jobs, including those of regions that are no longer installed. */
+  /** Returns every subject with jobs, including those of regions that are no longer installed. */
   async #subjects(): Promise<string[]> {
     try {
       const info = await this.#deps.session.jsm.streams.info(streamNames.captures, {
@@ -70,8 +69,8 @@ export class OverdueSweep {
   }
 
   /**
-   * Reads the next jobs of a subject from a sequence on, without taking them from the queue. Returns the last sequence,
-   * null when there is none.
+   * Reads the next jobs of a subject from a sequence on, without taking them from the queue. Returns the last sequence; null if there are
+   * no jobs.
    */
   async #look(subject: string, sequence: number, term: Pick<Term, 'holds'>): Promise<number | null> {
     const query = { seq: sequence, next_by_subj: subject, batch, max_bytes: maxBytes };
@@ -87,8 +86,7 @@ export class OverdueSweep {
     const now = (this.#deps.now ?? session.now)() - graceMs;
     if (now <= Math.min(job.startBy, job.deadline)) return;
     const record = await captures.get(job.account, job.uuid);
-    // An interactive capture has no record before it ends: until its deadline it is left to its front, which may be
-    // running.
+    // An interactive capture has no record before it ends. Until its deadline only its front, which may be running, may end it.
     const state =
       record === null ? (job.draft === undefined ? null : 'rendering') : stateOf(record.value, job.revision);
     const due = decideOverdue(job, state, now);

@@ -2,7 +2,7 @@ import { captureJobVersion, type JobReply } from '@webcapture/shared/queue/job.t
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import type { FailableJob } from './fail-capture.ts';
 
-/** The fields of a queued job, of this or another version, that the controller needs. */
+/** The fields of a queued job that the controller needs. A job of another version has them too. */
 export interface QueuedJob extends FailableJob {
   readonly version: number;
   readonly acceptedAt: number;
@@ -10,7 +10,7 @@ export interface QueuedJob extends FailableJob {
   readonly deadline: number;
 }
 
-/** Returns null when the message is no job. */
+/** Returns the fields of a job; null if the message is not a job. */
 export function readQueuedJob(data: Uint8Array): QueuedJob | null {
   const { version, account, uuid, revision, ticket, reply, ...times } = fieldsOf(data);
   if (typeof version !== 'number' || typeof account !== 'string') return null;

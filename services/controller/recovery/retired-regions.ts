@@ -46,9 +46,8 @@ export class RetiredRegions {
   }
 
   /**
-   * Fails the captures that wait in queues of removed regions. While renderers of such a region accept captures, its
-   * captures are left to them. A capture that a renderer has taken is left to it until the region's last renderer is
-   * gone. Idempotent.
+   * Fails the captures that wait in queues of removed regions. If renderers of such a region still accept captures, they render the waiting
+   * ones instead. A capture that a renderer has taken is not failed before the region's last renderer has stopped. Idempotent.
    */
   async settle(term: Pick<Term, 'holds'>): Promise<void> {
     const subjects = await this.#retiredSubjects();
@@ -80,7 +79,7 @@ export class RetiredRegions {
     }
   }
 
-  /** Returns the regions of this controller, and those of a newer configuration whose controllers are about to take over. */
+  /** Returns the regions of this controller, and those of a newer configuration, whose controllers are about to take over. */
   async #installed(): Promise<readonly Region[]> {
     const found = await readFleetConfig(this.#deps.live);
     return [...this.#deps.regions, ...(found === null ? [] : regionsOf(found.value))];
@@ -107,7 +106,7 @@ export class RetiredRegions {
   async #settleSubject(subject: string, region: Region, term: Pick<Term, 'holds'>): Promise<number> {
     const { session, fleet } = this.#deps;
     const delivered = await this.#lastDelivered(durableOfSubject(subject));
-    // Without a durable, no renderer can hold or get a job of the subject.
+    // Without a durable, no renderer can hold or get a job of this subject.
     if (delivered !== null && fleet.load(region).renderers > 0) return 0;
     const mayBeHeld = fleet.fresh(region).length > 0 ? (delivered ?? 0) : 0;
     let settled = 0;
@@ -135,7 +134,7 @@ export class RetiredRegions {
     }
   }
 
-  /** Returns whether the job is settled; the next pass retries the others. */
+  /** Settles one job. Returns whether it is settled; the next pass retries the others. */
   async #settleJob({ data, seq: sequence }: StoredMsg, region: Region): Promise<boolean> {
     const { failCapture, jobs, log } = this.#deps;
     const message = `The region ${region} is no longer part of this installation. Send the request again with another region, or with auto.`;

@@ -22,7 +22,7 @@ import { sendEvent, type AttemptResult } from './send.ts';
 /** One attempt to deliver an event; all times are Unix milliseconds. */
 export type DeliveryTask = Omit<WebhookTask, 'kind' | 'receiver'>;
 
-/** Nothing is left to do, or when the next attempt is due and which one it is, possibly of another delivery. */
+/** What follows an attempt: either nothing, or the next attempt with its due time. The next attempt may belong to another delivery. */
 export type NextAttempt =
   | { readonly done: true }
   | ({ readonly againAt: number } & Pick<DeliveryTask, 'attempt'> &
@@ -83,10 +83,10 @@ export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps,
 const done: NextAttempt = { done: true };
 
 /**
- * Makes one delivery attempt, and writes the state of the delivery into the record. A task that is redelivered because
- * its worker died after the attempt is not attempted twice if the record contains the attempt. A task that a redelivery
- * request has replaced is not attempted. Throws when the record or the secret cannot be read, or the record not be
- * written: the task is then redelivered, and the receiver may get the same event twice.
+ * Makes one delivery attempt, and writes the state of the delivery into the record. If a worker dies after an attempt, its task is
+ * redelivered; the attempt is not repeated if the record contains it. A task that a redelivery request has replaced is not attempted.
+ * Throws if the record or the secret cannot be read, or the record cannot be written. The task is then redelivered, and the receiver may
+ * get the same event twice.
  */
 export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Promise<NextAttempt> {
   const { secrets, now } = deps;
@@ -116,13 +116,12 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
 }
 
-/** After this time a requested redelivery with a task has been attempted: an attempt takes ten seconds at most. */
+/** Time after which the task of a requested redelivery has made its attempt, which takes at most ten seconds. */
 const redeliveryDueMs = 15_000;
 
 /**
- * Turns the rest of a delivery into the redelivery that was requested since: the requesting process may have died
- * before it scheduled the task, or this task has replaced it. If the redelivery has been
- * attempted meanwhile, nothing is attempted twice.
+ * Turns the rest of a delivery into the redelivery that was requested since. The requesting process may have died before it scheduled the
+ * task, or this task may have replaced that one. If the redelivery has been attempted meanwhile, it is not attempted again.
  */
 function asRedelivery(record: EventRecord, now: number): NextAttempt {
   const task = pendingDelivery(record);
@@ -131,7 +130,7 @@ function asRedelivery(record: EventRecord, now: number): NextAttempt {
   return { againAt: record.webhook?.nextAttemptAt ?? now + redeliveryDueMs, attempt, redelivery, firstAt: now };
 }
 
-/** Sends a test event in one attempt, because its requester looks at the outcome. */
+/** Sends a test event in one attempt. It is not retried, because its requester looks at the outcome. */
 async function deliverTest(task: TestTask, { secrets, deliveryLog, webhookMetrics, send, now }: AttemptDeps) {
   const { account, url, event, revision, attempt } = task;
   const startedAt = now();
@@ -143,7 +142,7 @@ async function deliverTest(task: TestTask, { secrets, deliveryLog, webhookMetric
   webhookMetrics.seconds.observe((now() - startedAt) / 1000);
 }
 
-/** Outcome of an attempt, for the histories. */
+/** Returns the outcome of an attempt for the histories. */
 function outcomeOf(
   result: AttemptResult,
   { startedAt, endedAt, isLast }: { startedAt: number; endedAt: number; isLast: boolean },
@@ -157,7 +156,7 @@ function outcomeOf(
   };
 }
 
-/** The delivery as the account holder sees it. */
+/** Returns the delivery as the account holder sees it. */
 function deliveryOf(
   about: Pick<Delivery, 'uuid' | 'url'>,
   entry: Omit<DeliveryEntry, 'event'> & Pick<Delivery, 'event'>,
@@ -167,8 +166,7 @@ function deliveryOf(
 }
 
 /**
- * Returns what the record says about this attempt; null when the attempt was not made, or the record is about another
- * event.
+ * Returns what the record contains about this attempt. Returns null if the attempt was not made, or if the record is about another event.
  */
 function alreadyAttempted(delivery: WebhookDelivery, { revision, attempt }: DeliveryTask): NextAttempt | null {
   if (delivery.revision !== revision || delivery.attempts < attempt) return null;
@@ -214,13 +212,13 @@ function recordAttempt(
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000] as const;
 
-/** When each attempt is due, in milliseconds after the first: eight attempts over 24 hours. */
+/** Due times of the attempts in milliseconds after the first: eight attempts in 24 hours. */
 export const attemptOffsets = [0, 10 * second, minute, 10 * minute, hour, 4 * hour, 12 * hour, 24 * hour] as const;
 
 /**
- * Returns when the next attempt is due after `attempts` failed ones; null after the last. All times are Unix
- * milliseconds. If attempts are late because no leader made them, the next interval is at least half of the usual one:
- * otherwise all remaining attempts would hit a receiver at once that may be down for the same reason.
+ * Returns when the next attempt is due after `attempts` failed ones; null after the last. All times are Unix milliseconds. Attempts can be
+ * late because no controller led. The next interval is then at least half of the usual one. Otherwise the receiver, which may be down for
+ * the same reason, would get all remaining attempts within moments.
  */
 export function nextAttemptAt(attempts: number, firstAt: number, now: number): number | null {
   const offset = attemptOffsets[attempts];
@@ -229,13 +227,13 @@ export function nextAttemptAt(attempts: number, firstAt: number, now: number): n
   return Math.max(firstAt + offset, now + distance / 2);
 }
 
-/** Earliest due time of an attempt, Unix milliseconds. */
+/** Returns the earliest due time of an attempt in Unix milliseconds. */
 export const attemptDueAt = ({ attempt, firstAt }: { readonly attempt: number; readonly firstAt: number }): number =>
   firstAt + (attemptOffsets[attempt - 1] ?? 0);
 
 type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
 
-/** `unavailable` returns the number of unavailable receivers. */
+/** @param unavailable returns the number of unavailable receivers */
 export function createWebhookMetrics(registry: Registry, unavailable: () => number) {
   const registers = [registry];
   void new Gauge({

@@ -10,13 +10,13 @@ const parallel = 8;
 /** Minimum interval of writes of an account's entry, because each write replaces the whole entry. */
 const minIntervalMs = 5000;
 
-/** An account's entry contains a hundred URLs. */
+/** Maximum length of a stored URL, because an account's entry contains a hundred URLs. */
 const maxUrlLength = 200;
 const maxErrorLength = 200;
 
 /**
- * Collects the delivery attempts of accounts in memory and writes them into the accounts' entries: at the next flush,
- * or 5 s after the account's last write. A failed write is retried at the next flush. A leader that is killed loses its
+ * Collects the delivery attempts of accounts in memory and writes them into the accounts' entries. An account's attempts are written at the
+ * next flush, but at the earliest 5 s after its last write. A failed write is retried at the next flush. A leader that is killed loses its
  * unwritten attempts.
  */
 export class DeliveryLog {
@@ -24,7 +24,7 @@ export class DeliveryLog {
   readonly #noted = new Map<string, readonly Delivery[]>();
   #count = 0;
   readonly #now: () => number;
-  /** When the entries of accounts were written that may not be written again yet. */
+  /** Time of the last write of each account that may not be written again yet. */
   readonly #writtenAt = new Map<string, number>();
 
   /** @param now monotonic milliseconds */
@@ -39,7 +39,7 @@ export class DeliveryLog {
     this.#add(account, [short]);
   }
 
-  /** Writes due entries. Throws when a write failed; its attempts are kept for the next flush. */
+  /** Writes due entries. Throws if a write failed; its attempts are kept for the next flush. */
   async flush(): Promise<void> {
     const dueSince = this.#now() - minIntervalMs;
     for (const [account, at] of this.#writtenAt) if (at <= dueSince) this.#writtenAt.delete(account);

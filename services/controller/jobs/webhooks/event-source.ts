@@ -15,7 +15,7 @@ export interface EventSourceDeps {
   readonly cdnUrl: string;
 }
 
-/** What a delivery needs of the record of a capture or batch. */
+/** The fields of a capture or batch that a delivery needs. */
 export type EventRecord = Pick<CaptureRecord, 'account' | 'uuid' | 'webhook'>;
 
 type EventTask = Pick<DeliveryTask, 'account' | 'uuid' | 'event' | 'revision' | 'occurredAt'>;

@@ -8,7 +8,7 @@ import type { DeliveryTask, TestTask } from '@webcapture/shared/queue/tasks.ts';
 import { messageId } from '@webcapture/shared/queue/tasks.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
-/** An event of a capture (revision 0), or of its refresh with that revision. */
+/** An event of a capture (revision 0), or of the refresh with that revision. */
 interface CaptureEvent extends Pick<DeliveryTask, 'revision' | 'occurredAt'> {
   readonly event: WebhookEvent;
 }
@@ -22,8 +22,7 @@ export interface SignedEvent {
 
 /**
  * Builds and signs the request that delivers an event, as Standard Webhooks specifies. The id is the same in all attempts, so that a
- * receiver detects duplicates. Time and signatures are those of this attempt, and `data` is the current state of the capture.
- *
+ * receiver detects duplicates. Time and signatures belong to this attempt, and `data` is the current state of the capture.
  * @param options.now the time of this delivery attempt, Unix milliseconds
  * @param options.secrets the signing secrets; at least one
  */

@@ -7,28 +7,28 @@ export const maxDeliveries = 256;
 const maxOfAccount = 32;
 
 /**
- * Maximum concurrent attempts to all receivers of a kind. Receivers that answered recently always have capacity, and
- * stuck receivers do not block new ones.
+ * Maximum number of concurrent attempts to all receivers of a kind. Receivers that answered recently always have capacity left, and stuck
+ * receivers do not use up the capacity of new ones.
  */
 const maxByKind = { proven: maxDeliveries, unproven: maxDeliveries / 2, slow: maxDeliveries / 8 } as const;
 
-/** Initial limit of concurrent attempts to a receiver; each quick answer raises it by one. */
+/** Initial limit of concurrent attempts to a receiver. Each quick answer raises the limit by one. */
 const firstLimit = 2;
 const maxLimit = 32;
 
-/** A longer attempt is slow. An attempt without an answer has timed out. */
+/** Duration above which an attempt is slow. An attempt without an answer has timed out. */
 const slowMs = 2000;
 
 /** Assumed mean duration before the first attempt. */
 const initialMeanMs = 50;
 
-/** After this number of consecutive timeouts, a receiver is unavailable and gets one attempt at a time. */
+/** Number of consecutive timeouts after which a receiver is unavailable. It then gets one attempt at a time. */
 const hangsToOpen = 3;
 
 /** Interval between trials of an unavailable receiver. It doubles from the first to the maximum. */
 const trialAfterMs = { first: 5000, max: 60_000 } as const;
 
-/** An event that has waited this long for an unavailable receiver counts as tried, so that events do not pile up. */
+/** Maximum time that an event waits for an unavailable receiver. It then counts as attempted, so that events do not pile up. */
 const maxWaitMs = 60_000;
 
 const minDeferMs = 250;
@@ -40,11 +40,13 @@ const maxReceivers = 10_000;
 interface Receiver {
   limit: number;
   inFlight: number;
-  /** When the next deferred attempt is retried, in Unix ms. The pace of the receiver determines the distance between deferred attempts. */
+  /**
+   * When the next deferred attempt is retried, in Unix ms. The interval between deferred attempts depends on how fast the receiver answers.
+   */
   nextTurnAt: number;
   /** Mean duration of an attempt. */
   meanMs: number;
-  /** `proven`: its last attempt was answered quickly. */
+  /** `proven` means that the last attempt was answered quickly. */
   kind: keyof typeof maxByKind;
   /** Number of consecutive timeouts. */
   hangs: number;
@@ -59,7 +61,7 @@ export interface Destination {
   readonly receiver: string;
 }
 
-/** The answer to {@link ReceiverLimits.ask}: send now, retry later, or count the attempt as failed because the receiver is unavailable. */
+/** The answer to {@link ReceiverLimits.ask}: send now; retry later; or count the attempt as failed, because the receiver is unavailable. */
 export type Turn =
   | {
       readonly verdict: 'send';
@@ -70,14 +72,14 @@ export type Turn =
   | { readonly verdict: 'skip' };
 
 /**
- * Shares delivery attempts among receivers, so that a stuck receiver does not delay others: a few concurrent attempts
- * for each receiver, more for quick ones, and one for those that do not answer. The state is kept in memory; a new
- * leader learns it within seconds.
+ * Shares delivery attempts among receivers, so that a stuck receiver does not delay others. Each receiver gets a few concurrent attempts. A
+ * quick receiver gets more, and one that does not answer gets a single attempt. The state is kept in memory; a new leader builds it up
+ * again within seconds.
  */
 export class ReceiverLimits {
   readonly #now: () => number;
   readonly #random: () => number;
-  /** Ordered by last use. */
+  /** Receivers in the order of their last use. */
   readonly #receivers = new Map<string, Receiver>();
   readonly #inFlight = { proven: 0, unproven: 0, slow: 0 };
   readonly #inFlightOfAccount = new Map<string, number>();

@@ -13,15 +13,15 @@ export type AttemptResult =
   | { readonly delivered: true; readonly status: number }
   | {
       readonly delivered: false;
-      /** HTTP status of the answer; absent without an answer. */
+      /** HTTP status of the answer; absent if there was no answer. */
       readonly status?: number;
       /** Message for the account holder. */
       readonly reason: string;
       /** Error for the log. */
       readonly cause?: unknown;
-      /** The receiver asked for no further attempts. */
+      /** Whether the receiver has answered that it wants no further attempts. */
       readonly gone: boolean;
-      /** The attempt was skipped. */
+      /** Set if the attempt was skipped. */
       readonly isSkipped?: true;
     };
 
@@ -36,9 +36,9 @@ export interface SendOptions extends Egress {
 }
 
 /**
- * Sends an event to an http or https address in one attempt, over a new connection. The name is resolved once, the
- * egress policy must allow every address of it, and the connection uses one of these addresses, unless the upstream proxy
- * resolves names. Redirects are not followed, because their targets are unchecked.
+ * Sends an event to an http or https address in one attempt, over a new connection. The name is resolved once; the egress policy must allow
+ * all of its addresses, and the connection uses one of them. If the upstream proxy resolves names, the proxy does this instead. Redirects
+ * are not followed, because their targets are not checked.
  */
 export async function sendEvent(address: string, event: SignedEvent, options: SendOptions): Promise<AttemptResult> {
   const { signal, timeoutMs = 10_000 } = options;
@@ -92,7 +92,7 @@ function judge(status: number): AttemptResult {
   return { delivered: false, status, reason: `status ${status}${note}`, gone: status === 410 };
 }
 
-/** Returns null when the attempt timed out. */
+/** Returns the reason of a failure; null if the attempt timed out. */
 function reasonOf(error: unknown): string | null {
   if (error instanceof DeliveryError) return error.message;
   if (error instanceof ServiceError) {
@@ -108,14 +108,13 @@ function reasonOf(error: unknown): string | null {
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/** Limits of size and time for reading an answer's body, which is ignored. */
+/** Limits of size and time for reading the body of an answer. The body is ignored. */
 const maxBodyBytes = 16 * 1024;
 const maxBodyMs = 250;
 
 /**
- * Posts an event over an open connection. Returns the status of the answer once its body has ended or reached a limit, so that a short
- * answer is not cut off. Ends when the connection closes; the caller destroys the connection.
- *
+ * Posts an event over an open connection. Returns the status of the answer when its body has ended or reached a limit, so that a short
+ * answer is not cut off. The call ends when the connection closes; the caller destroys the connection.
  * @throws DeliveryError
  */
 async function post(connection: Duplex, url: URL, { headers, body }: SignedEvent): Promise<number> {
@@ -169,9 +168,8 @@ const faults: Readonly<Record<string, string>> = {
 };
 
 /**
- * Opens TLS over a connection as the client. The certificate must be valid for `host` (a name, or an IP address without brackets).
- * Destroying the underlying socket ends it.
- *
+ * Opens TLS over a connection as the client. The certificate must be valid for `host` (a name, or an IP address without brackets). The TLS
+ * connection ends when the underlying socket is destroyed.
  * @param ca PEM certificate authorities that replace the default ones
  * @throws DeliveryError
  */
@@ -184,7 +182,7 @@ function startTls(socket: Socket, host: string, isName: boolean, ca: string | un
     ...(isName ? { servername: host } : {}),
     ...(ca === undefined ? {} : { ca }),
     ALPNProtocols: ['http/1.1'],
-    // Explicit, so that no environment variable disables it.
+    // This is set explicitly, so that no environment variable can disable it.
     rejectUnauthorized: true,
   });
   secure.once('secureConnect', () => resolve(secure));
