@@ -5,7 +5,7 @@ export type PageActivity = ReturnType<typeof readActivity>;
 
 /**
  * Pending work of the page's scripts: callbacks that were scheduled with the same function and delay, a navigation that has started, a
- * worker's answer (`worker`), or the follow-up of such an answer (`answer`).
+ * worker's answer (`worker`), or work that follows from such an answer (`answer`).
  */
 export interface DueCallbacks {
   /** The name of the scheduling function, or one of the names above. */
@@ -19,8 +19,8 @@ export interface DueCallbacks {
 }
 
 /**
- * Asks what the page's scripts are about to do; see `watchActivity` in browser/activity.ts. If that watcher does not run (with antiBot,
- * or without scripts), nothing is known and `scriptsIdle` returns false.
+ * Asks what the page's scripts are about to do; see `watchActivity` in browser/activity.ts. With antiBot, or without scripts, that function
+ * does not run. Nothing is known then, and `scriptsIdle` returns false.
  */
 export function readActivity(question: string) {
   return {
@@ -53,12 +53,12 @@ export function readActivity(question: string) {
 declare const activity: PageActivity;
 
 /**
- * Whether the scripts of the document, if any, have ended: everything they added has loaded, and they listen neither to scrolling nor to
- * resizing.
+ * Whether the scripts of the document, if any, have ended. They have ended if everything that they added has loaded, and if they listen
+ * neither to scrolling nor to resizing.
  */
 export function scriptsHaveEnded(): boolean {
   if (document.readyState !== 'complete' || !activity.scriptsIdle()) return false;
-  // Elements that may call the scripts, contain other scripts, or navigate.
+  // Elements that may call the scripts, contain other scripts, or navigate the page.
   const calling =
     'meta[http-equiv="refresh" i], iframe, frame, object, embed, video, audio, [onscroll], [onscrollend], [onresize], [onmessage]';
   if (document.querySelector(calling) !== null) return false;

@@ -14,9 +14,8 @@ declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const cssMayUse: typeof CssMayUse;
 
 /**
- * Finishes every animation and transition that has an end, so that content that fades in is visible. Endless animations keep running, and
- * paused ones stay paused. (Removing an animation would leave its content invisible.)
- *
+ * Finishes every animation and transition that has an end, so that content that fades in is visible. Endless animations continue to run,
+ * and paused ones stay paused. Animations are not removed, because their content could become invisible.
  * @returns the number of animations that were finished
  */
 export function finishAnimations(): number {
@@ -29,24 +28,24 @@ export function finishAnimations(): number {
       animation.finish();
       finished += 1;
     } catch {
-      // The playback rate is 0.
+      // An animation with a playback rate of 0 cannot be finished.
     }
   }
   return finished;
 }
 
 /**
- * Makes texts and pictures visible that an endless animation currently shows at less than half of its maximum opacity: seeks the
- * animation to the first time of maximum opacity, and pauses it. Sibling animations with the same name are moved together until the most
- * visible sibling is at its maximum: of words that alternate, one is visible. Call it after {@link finishAnimations}, which leaves only
- * endless animations.
+ * Makes texts and pictures visible that an endless animation currently shows at less than half of its maximum opacity. It sets the
+ * animation to the first time of maximum opacity, and pauses it. Animations of siblings with the same name are moved together, until the
+ * most visible sibling is at its maximum. Of words that alternate, one is then visible. Call it after {@link finishAnimations}, which
+ * leaves only endless animations.
  */
 export function showPulsing(): void {
   /** Share of the maximum opacity above which a text is readable. */
   const minShare = 0.5;
   /** Number of sample times in one iteration of the animation. */
   const looks = 20;
-  /** Each row costs up to `looks` style calculations. */
+  /** Maximum number of rows. Each row costs up to `looks` style calculations. */
   const maxRows = 30;
   const opacityOf = (element: Element) => Number(getComputedStyle(element).opacity);
   const pulses = (document.getAnimations?.() ?? []).flatMap((animation) => {
@@ -67,13 +66,13 @@ export function showPulsing(): void {
   for (const row of rows.slice(0, maxRows)) {
     const [first] = row.toSorted((a, b) => opacityOf(b.target) - opacityOf(a.target));
     const before = first === undefined ? 1 : opacityOf(first.target);
-    // Opacity is at most 1.
+    // Opacity is at most 1, so this element is visible enough.
     if (first === undefined || before >= minShare) continue;
     const { animation, target, currentTime, duration, delay } = first;
     const iteration = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
-    // With a negative delay, an iteration begins before time 0, and there an animation has no effect.
+    // With a negative delay, an iteration begins before time 0. An animation has no effect at such a time.
     const begin = iteration < 0 ? iteration + duration : iteration;
-    // Exactly at its end, an iteration is already at the start of the next one.
+    // The exact end of an iteration already belongs to the next one.
     const times = Array.from({ length: looks }, (_, look) => begin + ((look + 1) / looks) * duration - 1);
     const opacities = times.map((time) => {
       animation.currentTime = time;
@@ -90,7 +89,7 @@ export function showPulsing(): void {
   }
 }
 
-/** Sets endless animations to the start of their first iteration. They keep running. Call it after {@link finishAnimations}. */
+/** Sets endless animations to the start of their first iteration. They continue to run. Call it after {@link finishAnimations}. */
 export function rewindAnimations(): void {
   for (const animation of document.getAnimations?.() ?? []) {
     if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
@@ -98,7 +97,7 @@ export function rewindAnimations(): void {
   }
 }
 
-/** Pauses all animations, those of SVG at a time at which most have ended. */
+/** Pauses all animations. Those of SVG are paused at a time at which most of them have ended. */
 export function pauseAnimations(): void {
   /** Time within which nearly all SVG animations that are not endless have ended. */
   const svgSeconds = 60;
@@ -115,11 +114,12 @@ export function pauseAnimations(): void {
 }
 
 /**
- * Freezes scroll-driven animations of the page, each at the state for its element in the middle of the viewport, so that elements that
- * fade in on scroll are visible. Animations of elements that stay in view (bars, headers) freeze at the state for the top of the page.
+ * Freezes scroll-driven animations of the page, so that elements that fade in on scroll are visible. Each animation is frozen in the state
+ * that it has when its element is in the middle of the viewport. Animations of elements that stay in view (bars, headers) are frozen in
+ * their state at the top of the page.
  */
 export async function holdScrollAnimations(): Promise<void> {
-  /** An animation gets its start time in the next frame, on a busy machine some frames later. */
+  /** Number of frames to wait. An animation gets its start time in the next frame, but some frames later on a busy machine. */
   const maxFrames = 5;
   /** Maximum wait for a frame, because the browser may not draw the page. */
   const frameMs = 100;
@@ -139,7 +139,7 @@ export async function holdScrollAnimations(): Promise<void> {
     return Math.max(0, Math.min(1, (top + source.scrollTop + height / 2 - source.clientHeight / 2) / end));
   };
 
-  // An animation that has just started gets its start time in the next frame, which is late on a busy machine.
+  // An animation that has just started gets its start time in the next frame, which comes late on a busy machine.
   const isUnplaced = ({ timeline, startTime, playState }: Animation) =>
     timeline instanceof ScrollTimeline && playState === 'running' && startTime === null;
   for (let frame = 0; frame < maxFrames && document.getAnimations?.().some(isUnplaced); frame += 1) {
@@ -162,7 +162,7 @@ export async function holdScrollAnimations(): Promise<void> {
     if (typeof progress === 'number') held.push({ animation, effect, progress });
     else animation.cancel();
   }
-  // A time-based timeline makes the animation independent of the scroll position and the viewport height.
+  // With a time-based timeline, the animation depends neither on the scroll position nor on the viewport height.
   const timing = {
     duration: 1000,
     delay: 0,
@@ -181,7 +181,7 @@ export async function holdScrollAnimations(): Promise<void> {
 
 /** Starts to record which nodes scripts change and when, for {@link waitForRest}. */
 export function watchMotion(): void {
-  /** Changes further apart than this are not one animation, even on a busy machine. */
+  /** Maximum pause between two changes of one animation, even on a busy machine. */
   const maxPauseMs = 250;
   const nodes = new Map<Node, Motion>();
   const observer = new MutationObserver((records) => {
@@ -201,21 +201,23 @@ export function watchMotion(): void {
 
 /**
  * Waits for the end of animations that scripts make step by step (fading in, counting up), and until lazy images have their addresses.
- * Changes that have gone on for more than `maxMs` are treated as endless and are not waited for.
- *
- * @param mayBeIdle if true and the scripts have ended, returns at once
+ * Changes that continue for more than `maxMs` are treated as endless and are not waited for.
+ * @param mayBeIdle if true and the scripts have ended, returns immediately
  */
 export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<void> {
-  /** About a frame. */
+  /** Poll interval: about a frame. */
   const pollIntervalMs = 20;
-  /** An animation has ended after this many polls and frames without a change. On a busy machine, polls and frames are late as well. */
+  /**
+   * Number of polls and frames without a change after which an animation has ended. They are counted because they are late on a busy
+   * machine.
+   */
   const restPolls = 5;
   const restFrames = 3;
-  /** A page that draws no frames counts as settled after this time. */
+  /** Time after which a page that draws no frames counts as settled. */
   const maxRestMs = 1000;
-  /** Scripts react within this time to an element that has come into view. */
+  /** Time within which scripts react to an element that has come into view. */
   const firstStepMs = 50;
-  /** A single change that is older than this when the wait starts is not the start of an animation. */
+  /** A single change that is older than this when the wait starts does not begin an animation. */
   const maxPauseMs = 250;
 
   if (mayBeIdle && scriptsHaveEnded()) return;
@@ -258,17 +260,16 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
 }
 
 /**
- * Waits while visible content is revealed step by step by timers: texts and pictures in the page's flow that are still transparent or
- * hidden. Returns at once if nothing is hidden.
- *
+ * Waits while timers reveal visible content step by step: texts and pictures in the page's flow that are still transparent or hidden.
+ * Returns immediately if nothing is hidden.
  * @param maxMs maximum time
  * @param quietMs maximum time since the last reveal, because some elements stay hidden
  * @returns the number of elements that were revealed
  */
 export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
-  /** About two frames. */
+  /** Poll interval: about two frames. */
   const pollIntervalMs = 30;
-  /** Checking more elements would exceed the time of the wait. */
+  /** Maximum number of elements that are checked. Checking more would take longer than the wait. */
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';
@@ -277,7 +278,10 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
     const { opacity, visibility, clipPath } = getComputedStyle(element);
     return Number(opacity) < 0.05 || visibility === 'hidden' || /^inset\((?:.* )?100%/.test(clipPath);
   };
-  /** Whether the element takes space in the page. Menus and hints that wait for the pointer are positioned above the page. */
+  /**
+   * Whether the element takes up space in the page. Menus and hints that wait for the pointer take up none, because they are positioned
+   * above the page.
+   */
   const hasPlace = (element: Element) => {
     for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement) {
       const { position } = getComputedStyle(at);
@@ -294,7 +298,7 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
     if (element === undefined) continue;
     const { parentElement: parent } = own(element);
     if (parent !== null && hidden.has(parent)) continue;
-    // Reading a position is cheaper than reading styles.
+    // The position is read first, because reading styles takes longer.
     const { top, bottom, width, height } = own(element).getBoundingClientRect();
     const isInView = top < innerHeight && bottom > 0 && width > 1 && height > 1;
     if (!isInView || (!isUnseen(element) && !isStroke(element))) continue;

@@ -8,7 +8,7 @@ declare const own: typeof Own;
 /** A helper of the call of {@link waitForAssets}. */
 declare const cssMayUse: typeof CssMayUse;
 
-/** Makes lazy images and frames load at once, also in open shadow roots. */
+/** Makes lazy images and frames load immediately, also in open shadow roots. */
 export function loadEagerly(): void {
   const visit = (root: Document | ShadowRoot): void => {
     for (const element of root.querySelectorAll('*')) {
@@ -28,14 +28,14 @@ export interface ImageCounts {
 }
 
 /**
- * Whether an image has a URL to load. An image with only `srcset` or `<source>` has no `currentSrc` while it loads. A helper of this
- * file's functions.
+ * Whether an image has a URL to load. An image with only `srcset` or `<source>` has no `currentSrc` while it loads. The functions of this
+ * file use it as a helper.
  */
 export function hasSource(image: HTMLImageElement): boolean {
   return image.currentSrc !== '' || image.src !== '' || !image.complete;
 }
 
-/** Counts the document's `<img>` elements by state. For pages in which asynchronous functions do not run. */
+/** Counts the document's `<img>` elements by state. Used for pages in which asynchronous functions do not run. */
 export function countImages(): ImageCounts {
   const images = [...document.images].filter(hasSource);
   const complete = images.filter((image) => image.complete);
@@ -49,14 +49,13 @@ export interface AssetCounts extends ImageCounts {
 }
 
 /**
- * Waits until the images and web fonts of the document have loaded or failed, or until their timeout. Images include `<img>` with all
- * kinds of sources, image buttons, posters, SVG images, and images in styles (backgrounds, masks, borders, bullets, `::before` and
- * `::after`). Searches open shadow roots and same-origin frames too. Style images with the same URL count once.
- *
- * @param scope `visible` counts what the viewport shows, `all` also what is below
+ * Waits until the images and web fonts of the document have loaded or failed, or until their timeout. Images include `<img>` with all kinds
+ * of sources, image buttons, posters, SVG images, and images in styles (backgrounds, masks, borders, bullets, `::before` and `::after`).
+ * The search includes open shadow roots and same-origin frames. Style images with the same URL count once.
+ * @param scope `visible` counts what the viewport shows; `all` also counts what is below
  */
 export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, fontMs: number): Promise<AssetCounts> {
-  /** Limits the time for reading styles of very large documents. */
+  /** Maximum number of elements whose styles are read. It limits the time for very large documents. */
   const maxStyled = 5000;
   let styled = 0;
   /** Whether a style of the document may name an image. */
@@ -66,7 +65,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   const counts = (element: Element): boolean => {
     if (scope === 'visible') {
-      // Reading positions is cheap and excludes most of a long page.
+      // Positions are read first, because that is fast and excludes most of a long page.
       const { top, left, bottom, right } = own(element).getBoundingClientRect();
       const view = own(element).ownerDocument.defaultView ?? window;
       if (bottom < 0 || right < 0 || top >= view.innerHeight || left >= view.innerWidth) return false;
@@ -74,7 +73,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     return !own(element).checkVisibility || own(element).checkVisibility();
   };
 
-  /** Loads a second image with the same URL and mode. It shares the request of the first one and reports its result. */
+  /** Loads a second image with the same URL and mode. It shares the request of the first image and reports the result of that request. */
   const probe = (address: string, crossOrigin: string | null): HTMLImageElement => {
     let image = probes.get(address);
     if (image === undefined) {
@@ -103,7 +102,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     }
   };
 
-  /** Returns the URLs in a style value. An `image-set` lists more URLs than the browser requests, so it is skipped. */
+  /** Returns the URLs in a style value. An `image-set` is skipped, because it lists more URLs than the browser requests. */
   const named = (value: string): string[] =>
     value.includes('url("http') && !value.includes('image-set(')
       ? [...value.matchAll(/url\("(https?:.*?)"\)/g)].map(([, address]) => address ?? '')
@@ -121,14 +120,14 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     const plain = /^https?:/.test(address) ? [address] : [];
     const isStyled = namesImages || own(element).ownerDocument !== document;
     if (!isStyled && plain.length === 0) return [];
-    // Reading a position is cheaper than reading styles.
+    // The position is read first, because reading styles takes longer.
     if (scope === 'visible' && !counts(element)) return [];
     const masks: string[] = [];
     if (isStyled) styled += 1;
     for (const style of isStyled && styled <= maxStyled ? stylesOf(element) : []) {
       plain.push(...named(style.backgroundImage), ...named(style.borderImageSource), ...named(style.content));
       if (style.display === 'list-item') plain.push(...named(style.listStyleImage));
-      // A URL with a fragment refers to a part of a document and is no image.
+      // A URL with a fragment refers to a part of a document and not to an image.
       masks.push(...named(style.maskImage).filter((address) => !address.includes('#')));
     }
     if (plain.length + masks.length === 0 || !counts(element)) return [];
@@ -138,7 +137,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
   const collect = () => {
     styled = 0;
     namesImages = cssMayUse(['url('], '[background], [mask]');
-    // Forces a layout, so that the page's fonts are requested.
+    // A forced layout makes the browser request the page's fonts.
     own(document.querySelector(':root'))?.getBoundingClientRect();
     const images = new Set<HTMLImageElement>();
     const fonts: FontFaceSet[] = [];
@@ -165,7 +164,9 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
       if (image.complete) resolve();
     });
 
-  /** Waits for all, at most until `maxMs` after the start. Returns false if that time is over, or nothing is missing. */
+  /**
+   * Waits for all of them, at most until `maxMs` after the start. Returns false if that time is over, or if there is nothing to wait for.
+   */
   const wait = async (missing: readonly PromiseLike<unknown>[], maxMs: number): Promise<boolean> => {
     const left = maxMs - (performance.now() - start);
     if (missing.length === 0 || left <= 0) return false;
@@ -181,7 +182,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     const missing = images.filter((image) => !image.complete);
     const waited = await Promise.all([wait(missing.map(settled), imageMs), wait(missingFonts, fontMs)]);
     if (waited.includes(true)) {
-      // Yields to the page, because loaded assets may have added more, or moved others into view.
+      // The page gets a turn, because loaded assets may have added more assets, or moved others into view.
       await waits.sleep(0);
       continue;
     }

@@ -56,8 +56,8 @@ export function isVisible(element: Element): boolean {
 }
 
 /**
- * Scrolls an element into view, in all scroll containers and frames around it. For an element without a box, scrolls to the first box
- * inside.
+ * Scrolls an element into view, in all scroll containers and frames around it. If the element has no box, scrolls to the first box inside
+ * it.
  */
 export function scrollToBox(element: Element, block: ScrollLogicalPosition, inline: ScrollLogicalPosition): void {
   const hasOwnBox = own(element).getClientRects().length > 0;
@@ -65,7 +65,7 @@ export function scrollToBox(element: Element, block: ScrollLogicalPosition, inli
   own(boxed ?? element).scrollIntoView({ block, inline, behavior: 'instant' });
 }
 
-/** A document that contains the element: its own document, or one of a frame around it. */
+/** A document that contains the element: either its own document, or one of a frame around that. */
 export interface Level {
   readonly document: Document;
   readonly view: Window;
@@ -87,8 +87,8 @@ export function levelsOf(element: Element): readonly Level[] {
 }
 
 /**
- * Returns the matrix from a frame's viewport to the viewport of the document that contains the frame, and the size of the frame's
- * viewport. 3D transforms are approximated by the scale of the frame's outer box.
+ * Returns two things: the matrix from a frame's viewport to the viewport of the document that contains the frame, and the size of the
+ * frame's viewport. 3D transforms are approximated by the scale of the frame's outer box.
  */
 function frameMatrix(frame: Element): {
   readonly matrix: DOMMatrix;
@@ -110,7 +110,7 @@ function frameMatrix(frame: Element): {
     Math.abs(a) * offsetWidth + Math.abs(c) * offsetHeight,
     Math.abs(b) * offsetWidth + Math.abs(d) * offsetHeight,
   ];
-  // Box sizes are rounded.
+  // Sizes are compared with a tolerance, because box sizes are rounded.
   const isPlane =
     Math.abs(width - outer.width) < 0.02 * width + 1 && Math.abs(height - outer.height) < 0.02 * height + 1;
   if (!isPlane)

@@ -9,7 +9,7 @@ declare const pageState: PageState;
 
 /** Returns a hash of a canvas's drawing: 0 if it is empty, -1 if it cannot be read. */
 export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
-  /** Side of the picture that is read, in pixels. Reading a larger picture takes more time on each poll. */
+  /** Side of the picture that is read, in pixels. A larger picture would take more time at each poll. */
   const side = 96;
   const unreadable = -1;
   if (canvas.width === 0 || canvas.height === 0) return unreadable;
@@ -25,32 +25,32 @@ export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
     context.drawImage(canvas, 0, 0, side, side);
     const words = new Uint32Array(context.getImageData(0, 0, side, side).data.buffer);
     let hash = 0;
-    // This is a plain loop because it runs before the code is compiled. Until then, calling a function for each pixel would take most of
-    // the time. Dark drawings differ only in the highest bits, which the shift spreads.
+    // This is a plain loop, because it runs before the code is compiled, when calling a function for each pixel would take most of the
+    // time. The shift spreads the highest bits, because dark drawings differ only in them.
     for (let index = 0; index < words.length; index += 1) {
       hash = Math.imul(hash ^ (words[index] ?? 0), 0x01000193);
       hash ^= hash >>> 15;
     }
     return hash;
   } catch {
-    // A canvas with pictures of another origin cannot be read. The scratch canvas on which it was drawn cannot be read either.
+    // A canvas with pictures of another origin cannot be read. The scratch canvas onto which it was drawn cannot be read any more either.
     delete pageState.webcaptureScratch;
     return unreadable;
   }
 }
 
 /**
- * Waits until the canvases of the document have settled. Charts take about a second to draw. Waits at most `maxMs`, and does not wait for
- * canvases that were already found to be endless.
+ * Waits until the canvases of the document have settled. Charts take about a second to draw. Waits at most `maxMs`. Canvases that were
+ * found to be endless earlier are not waited for.
  */
 export async function waitForCanvases(maxMs: number): Promise<void> {
-  /** Frames between two polls: enough for an animated drawing to change. */
+  /** Number of frames between two polls. An animated drawing changes within them. */
   const framesBetween = 3;
   /** Poll interval for a page that draws no frames. */
   const maxFrameMs = 50;
-  /** Time for an empty canvas. Some scripts draw only after scrolling has ended. */
+  /** Time for the first drawing on an empty canvas. Some scripts draw only after scrolling has ended. */
   const firstDrawMs = 600;
-  /** A canvas whose drawing has not changed for this time has settled. */
+  /** Time without a change after which a canvas has settled. */
   const quietMs = 500;
 
   const { webcaptureChanges } = pageState;

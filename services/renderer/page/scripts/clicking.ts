@@ -27,10 +27,10 @@ declare const throughFrame: typeof ThroughFrame;
 /** Why the pointer cannot use an element. */
 export type PointObstacle = 'covered' | 'moving' | 'disabled';
 
-/** Required state of an element for the pointer: any, not moving, or not moving and not disabled. */
+/** Required state of an element for the pointer: any, not moving, or neither moving nor disabled. */
 export type Readiness = 'any' | 'still' | 'enabled';
 
-/** Returns why an element is not ready for the pointer; null if it is. */
+/** Returns why an element is not ready for the pointer; null if it is ready. */
 export async function obstacleOf(element: Element, readiness: Readiness): Promise<PointObstacle | null> {
   const frameTimeoutMs = 100;
   if (readiness === 'any') return null;
@@ -46,8 +46,7 @@ export async function obstacleOf(element: Element, readiness: Readiness): Promis
 
 /**
  * Scrolls to the first visible match, and waits until a click would reach it.
- *
- * @returns a point of the element, in CSS pixels of the viewport, or what the obstacle is when the time is over
+ * @returns a point of the element, in CSS pixels of the viewport; or, if the time is over, the obstacle
  */
 export async function pointToClick(
   parts: ParsedSelector,

@@ -8,11 +8,11 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 
 /**
- * Records the time from the load event of an empty page to its first content, for {@link waitForContent}. A busy machine may check the
- * page later than that. Runs before the page's scripts.
+ * Records the time from the load event of an empty page to its first content, for {@link waitForContent}. On a busy machine, that function
+ * may check the page later than the first content appears. Runs before the page's scripts.
  */
 export function watchFirstContent(): void {
-  /** A page with more elements is not empty. */
+  /** Number of elements above which a page is not empty. */
   const maxElements = 50;
   const note = () => {
     const { body } = document;
@@ -30,21 +30,20 @@ export function watchFirstContent(): void {
 }
 
 /**
- * Waits until a scripted page that is still empty shows content, and then for the content that follows step by step. Returns at once if
+ * Waits until a scripted page that is still empty shows content, and then for the content that follows step by step. Returns immediately if
  * the page shows something or has no scripts.
- *
  * @param quietMs time limit for the first content or any other change
  * @param maxMs time limit for the first content of a page that changes
- * @param moreMs time limit for the content that follows, while something arrives every `stepMs`
+ * @param moreMs time limit for the content that follows, while something arrives at least every `stepMs`
  */
 export async function waitForContent(quietMs: number, maxMs: number, moreMs: number): Promise<void> {
-  /** About two frames. */
+  /** Poll interval: about two frames. */
   const pollIntervalMs = 30;
   /** Content that appears within this time after load counts as present at load. */
   const firstLookMs = 150;
   /** Maximum time between two changes of the same sequence. */
   const stepMs = 450;
-  /** A page with this many elements is not empty, and a check of more elements would take long. */
+  /** Number of elements from which a page is not empty. Checking more elements would take long. */
   const maxElements = 500;
   const shownTags =
     'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';
@@ -82,7 +81,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
   const wasEmpty = () => webcaptureFirstContentMs > firstLookMs && !hasFetched();
   if (document.scripts.length === 0 || !(isEmpty() || wasEmpty())) return;
 
-  // Counts polls instead of time, because on a busy machine polls are as late as the page's timers.
+  // Polls are counted instead of time, because on a busy machine polls are as late as the page's timers.
   let quietPolls = 0;
   const observer = new MutationObserver(() => {
     quietPolls = 0;
@@ -103,8 +102,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
 }
 
 /**
- * Waits if the page has scripts, because they may still draw something on a page of a single color.
- *
+ * Waits if the page has scripts, because they may still draw on a page of a single color.
  * @returns whether the page has scripts
  */
 export async function waitForScripts(ms: number): Promise<boolean> {

@@ -17,7 +17,7 @@ declare const openRoots: typeof OpenRoots;
  * @returns whether there were any
  */
 export function openBoxes({ document: shown, target }: Level): boolean {
-  // The overflow of the body applies to the viewport, unless the root has an overflow too.
+  // The overflow of the body applies to the viewport, unless the root has an overflow of its own.
   const hasRootOverflow = getComputedStyle(shown.documentElement).overflow !== 'visible';
   let hasOpened = false;
   for (let box = drawnParent(target); box !== null; box = drawnParent(box)) {
@@ -40,14 +40,13 @@ export function openBoxes({ document: shown, target }: Level): boolean {
 }
 
 /**
- * Hides elements that cover the target in its document, at any scroll position.
- *
+ * Hides elements that cover the target in its document. The target is checked at several scroll positions.
  * @param boxNow returns the current box of the captured region, in the viewport of the document
  */
 export function clearView({ document: shown, view, target }: Level, boxNow: () => DOMRect, padding: number): void {
   /** Maximum number of checked elements. Checking more would take seconds. */
   const maxElements = 20_000;
-  /** Maximum number of scroll positions in the target, one viewport apart. */
+  /** Maximum number of scroll positions at which the target is checked, one viewport apart. */
   const maxViews = 60;
   const hide = (other: Element, property: string, value: string) => {
     const { style } = own(other as Partial<HTMLElement>);
@@ -58,15 +57,15 @@ export function clearView({ document: shown, view, target }: Level, boxNow: () =
   for (let at: Element | null = target; at !== null; at = drawnParent(at)) around.add(at);
   const isApart = (other: Element) => !around.has(other) && !holds(target, other);
   const roots = openRoots(shown);
-  // Layers in the top layer cover everything, and nothing below them can be hit.
+  // Elements in the top layer cover everything, and hit tests find nothing below them.
   for (const layer of roots.flatMap((root) => [...root.querySelectorAll(':modal, :popover-open')])) {
     if (!isApart(layer)) continue;
     hide(layer, 'display', 'none');
-    // Even if hidden, an open modal dialog keeps all other elements from being hit.
+    // An open modal dialog keeps hit tests from finding other elements, even if the dialog is hidden.
     if (own(layer).localName === 'dialog') own(layer as HTMLDialogElement).close();
   }
 
-  /** Elements with `pointer-events: none` still cover the target, so hit tests must find them. */
+  /** Elements with `pointer-events: none` cover the target too. The sheet makes hit tests find them. */
   const sheet = new (view as Window & typeof globalThis).CSSStyleSheet();
   sheet.replaceSync('*, *::before, *::after { pointer-events: auto !important }');
   for (const root of roots) root.adoptedStyleSheets.push(sheet);
@@ -99,7 +98,7 @@ export function clearView({ document: shown, view, target }: Level, boxNow: () =
       }
       if (hidden.has(other)) continue;
       const its = own(other).getBoundingClientRect();
-      // In the padding, neighbors are part of the picture, but fixed and sticky elements are not.
+      // In the padding, neighbors belong to the picture, but fixed and sticky elements do not.
       const box = padding > 0 && ['fixed', 'sticky'].includes(getComputedStyle(other).position) ? outer : inner;
       const left = Math.max(box.left, its.left, 0);
       const right = Math.min(box.right, its.right, view.innerWidth);

@@ -14,8 +14,8 @@ declare const visibleShare: typeof VisibleShare;
 declare const holdInWindows: typeof HoldInWindows;
 
 /**
- * Starts to record which elements scripts restyle while the page is scrolled, for {@link holdScrollEffects}: parallax, and elements that
- * fade with the scroll position.
+ * Starts to record which elements scripts restyle while the page is scrolled (parallax, elements that fade with the scroll position).
+ * {@link holdScrollEffects} uses the records.
  */
 export function watchScrollEffects(): void {
   const restyled = new Set<HTMLElement>();
@@ -33,12 +33,15 @@ interface Seen {
   readonly shareAtTop: number | undefined;
   /** For an element in a sticky box: the middle of the range in which that box moves, in CSS pixels from the top of the page. */
   readonly middle: number | undefined;
-  /** Style of the element at the top of the page. */
+  /** Style of the element when the page is at its top. */
   atTop: string;
   /** Style of the element at the scroll position `at`, where most of the element was visible. */
   look: string;
   at: number;
-  /** Distance between the middles of the element and the viewport at `at`. Negative: the element keeps its style at the top of the page. */
+  /**
+   * Distance between the middles of the element and the viewport at `at`. If it is negative, the element keeps its style at the top of the
+   * page.
+   */
   distance: number;
   /**
    * Share of the viewport that an element fixed to it covered at `at`, and the top of the element there, in CSS pixels from the top of the
@@ -51,8 +54,8 @@ interface Seen {
 }
 
 /**
- * Remaining time for all scroll positions together: for effects that lag behind the scroll position, and for animations that start by
- * themselves.
+ * Remaining time for all scroll positions together: one budget for effects that lag behind the scroll position, and one for animations that
+ * start by themselves.
  */
 interface WaitBudget {
   lagMs: number;
@@ -65,7 +68,7 @@ function middleOf(element: Element): number {
   return top + height / 2;
 }
 
-/** Whether a share of the viewport is large enough for a scene, or for a change of one. */
+/** Whether a share of the viewport is large enough for a scene, or for a change of a scene. */
 function isNotable(share: number): boolean {
   return Math.abs(share) >= 0.02;
 }
@@ -74,7 +77,7 @@ function isNotable(share: number): boolean {
 async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   /** A single change may be unrelated to scrolling. A scroll effect changes the style at each position. */
   const minStations = 2;
-  /** Maximum number of elements. Each is measured at up to 40 positions. */
+  /** Maximum number of elements, because each is measured at up to 40 positions. */
   const maxElements = 300;
   /** Minimum share of the viewport that scenes must cover together for the page to count as scene-based. */
   const minFilmShare = 0.25;
@@ -125,7 +128,7 @@ async function settleEffects(looks: readonly Seen[], budget: WaitBudget): Promis
   const maxLagMs = 300;
   /** Maximum length of an animation that starts when its element enters or leaves the view. */
   const maxTweenMs = 1500;
-  /** A page that is not drawn has no frames, and a busy machine draws them late. */
+  /** Maximum wait for a frame. A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
   const styles = () => looks.map(({ element }) => own(element).style.cssText).join('\n');
   /** @returns whether the styles stopped changing in time */
@@ -146,11 +149,11 @@ async function settleEffects(looks: readonly Seen[], budget: WaitBudget): Promis
   const late = performance.now();
   budget.lagMs -= late - start;
   const hasCome = await untilStill(Math.min(maxTweenMs, budget.tweenMs));
-  // An endless animation uses up the budget once.
+  // An endless animation can use up the budget, but only once.
   budget.tweenMs = hasCome ? budget.tweenMs - (performance.now() - late) : 0;
 }
 
-/** Records the style of an element with the page scrolled by `y`, if the element is seen better there than before. */
+/** Records the style of an element when the page is scrolled by `y`, if the element is better visible there than before. */
 function lookAt(seen: Seen, y: number, scroller: Element): void {
   const { element, shareAtTop } = seen;
   const look = own(element).style.cssText;
@@ -189,9 +192,9 @@ function keepLooks(looks: readonly Seen[]): number {
       continue;
     }
     const rule = document.createElement('i');
-    // A pinned element keeps its transform at the top of the page, because its script moves it to the end of its range.
+    // A pinned element keeps the transform that it has at the top of the page, because its script would move it to the end of its range.
     own(rule).style.cssText = isPin ? `transform: ${getComputedStyle(element).transform}` : look;
-    // The loop removes properties, so it uses a copy.
+    // The loop removes properties, so it iterates over a copy.
     const names = [...own(rule).style];
     for (const name of names) {
       const value = own(rule).style.getPropertyValue(name);
@@ -215,26 +218,28 @@ function keepLooks(looks: readonly Seen[]): number {
 export const effectsHelpers = [findEffects, settleEffects, lookAt, keepLooks, middleOf, isNotable] as const;
 
 /**
- * Freezes elements whose style scripts tie to the scroll position, each in the style for its position in the middle of the viewport, as
- * {@link holdScrollAnimations} does for CSS animations. Elsewhere they may be transparent or out of view. Elements in view at the top of
- * the page keep their style there. If boxes fixed to the viewport appear and disappear on scroll and cover much of it, stores them as the
- * page's scenes. The page is scrolled to its top before and after.
- *
- * @param budgetMs time limit; after it, continues with what was recorded so far
+ * Freezes elements whose style scripts tie to the scroll position, because elsewhere they may be transparent or out of view. Each element
+ * keeps the style that it has when it is in the middle of the viewport; {@link holdScrollAnimations} does the same for CSS animations.
+ * Elements in view at the top of the page keep their style there. If boxes fixed to the viewport appear and disappear on scroll and cover
+ * much of it, they are stored as the page's scenes. The page is scrolled to its top before and after.
+ * @param budgetMs time limit; after it, the function continues with what was recorded so far
  * @returns the number of elements that were changed
  */
 export async function holdScrollEffects(budgetMs: number): Promise<number> {
-  /** Each position takes a few frames, and all together at most the budget of 10 s. */
+  /** Maximum number of scroll positions. Each takes a few frames, and all together take at most the budget of 10 s. */
   const maxStations = 40;
-  /** A page with more doubtful positions is animated independently of scrolling. */
+  /** Maximum number of doubtful positions. A page with more of them is animated independently of scrolling. */
   const maxRevisits = 8;
   /** Time limits for all positions together. */
   const budget: WaitBudget = { lagMs: 3000, tweenMs: 6000 };
-  /** Scenes do not change without scrolling. Slides of a background that advance automatically do, on a busy machine in any frame. */
+  /**
+   * Time for which the page is watched without scrolling. Scenes do not change then. Slides of a background that advance automatically do,
+   * on a busy machine in any frame.
+   */
   const calmMs = 300;
-  /** A page that is not drawn has no frames, and a busy machine draws them late. */
+  /** Maximum wait for a frame. A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
-  // Scripts may not have handled the return to the top of the page.
+  // Scripts may not have handled the return to the top of the page yet.
   const hasEffects = (pageState.webcaptureEffects?.stations.size ?? 0) > 0;
   for (let frame = 0; hasEffects && frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
   const page = document.scrollingElement ?? document.documentElement;
@@ -272,8 +277,8 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   }
   await scrollTo(0);
 
-  // The style of a scroll effect at a position is reproducible. If it is not, the element is animated by itself, such as a slide or
-  // content that has appeared.
+  // At the same position, a scroll effect always results in the same style. If the style differs, the element is animated by itself, such
+  // as a slide or content that has appeared.
   const doubtful = Map.groupBy(
     looks.filter((seen) => !isAsAtTop(seen)),
     ({ at }) => at,

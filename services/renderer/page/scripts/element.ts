@@ -44,9 +44,9 @@ export interface Box {
  * @returns whether it is larger than the viewport
  */
 export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
-  /** Maximum wait for observers, because the browser may not draw the page. */
+  /** Maximum wait for observers, because they do not run if the browser does not draw the page. */
   const observeTimeoutMs = 300;
-  /** Steps of one viewport. The rest of a taller element is captured without scrolling to it. */
+  /** Maximum number of steps of one viewport. The rest of a taller element is captured without scrolling to it. */
   const maxSteps = 40;
   const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
   if (element === undefined) return false;
@@ -71,7 +71,7 @@ export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
     if (openBoxes(level)) hasOpened = true;
     const frame = levels[index + 1]?.target;
     if (frame === undefined) continue;
-    // Enlarges the frame to show the whole element. A scroll bar would take some of its space.
+    // The frame becomes large enough to show the whole element. A scroll bar would take some of its space.
     const [box, { innerWidth: viewWidth, innerHeight: viewHeight }] = [boxOf(level.target), level.view];
     const { style } = own(frame as HTMLElement);
     const enlarge = (side: 'width' | 'height', to: number, from: number) => {

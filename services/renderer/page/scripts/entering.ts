@@ -12,7 +12,7 @@ declare const isVisible: typeof IsVisible;
 declare const scrollToBox: typeof ScrollToBox;
 declare const selectAll: typeof SelectAll;
 
-/** Why a step cannot use an element. `elsewhere`: the document has another origin than expected. */
+/** Why a step cannot use an element. `elsewhere` means that the document does not have the expected origin. */
 export type UseObstacle =
   'elsewhere' | 'missing' | 'unfocusable' | 'disabled' | 'readOnly' | 'noField' | 'invalid' | 'noSelect' | 'noOption';
 type Used = 'done' | UseObstacle;
@@ -39,7 +39,7 @@ function takeFocus(element: Element): boolean {
   return (own(target).getRootNode() as Document | ShadowRoot).activeElement === target;
 }
 
-/** Fires the events that follow when a person changes a value. */
+/** Fires the events that follow a change of a value by a person. */
 function fireChange(element: Element): void {
   own(element).dispatchEvent(new Event('input', { bubbles: true, composed: true }));
   own(element).dispatchEvent(new Event('change', { bubbles: true }));
@@ -50,13 +50,12 @@ export function focusElement(parts: ParsedSelector, timeoutMs: number): Promise<
 }
 
 /**
- * Replaces the content of a field. The page gets the same `beforeinput` and `input` events as for pasted text. It gets no keyboard events,
- * because a frame of another site that takes the focus meanwhile would receive them.
- *
+ * Replaces the content of a field. The page gets the same `beforeinput` and `input` events as for pasted text. It gets no keyboard events:
+ * if a frame of another site took the focus meanwhile, that frame would receive them.
  * @param origin the origin that the document must have to get the text
  */
 export function enterText(parts: ParsedSelector, text: string, origin: string, timeoutMs: number): Promise<Used> {
-  /** Types of fields whose value has a format that typing does not produce. */
+  /** Types of fields whose values have a format that typing does not produce. */
   const formatted = ['color', 'date', 'datetime-local', 'month', 'range', 'time', 'week'];
   const untyped = ['button', 'checkbox', 'file', 'hidden', 'image', 'radio', 'reset', 'submit'];
   return untilUsed(parts, timeoutMs, (element) => {
@@ -77,7 +76,8 @@ export function enterText(parts: ParsedSelector, text: string, origin: string, t
     const { ownerDocument } = own(element);
     if (isField) field.select();
     else ownerDocument.getSelection()?.selectAllChildren(element);
-    // All calls after the focus check are synchronous, and the command affects only this document.
+    // All calls after the focus check are synchronous, and the command affects only this document. Another document can therefore not get
+    // the text.
     if (text === '') ownerDocument.execCommand('delete');
     else if (!ownerDocument.execCommand('insertText', false, text)) return 'invalid';
     return isField && text !== '' && field.value === '' ? 'invalid' : 'done';

@@ -15,15 +15,15 @@ declare const writeMarkdown: typeof WriteMarkdown;
 export interface ExtractLimits {
   /** Maximum size of each part in UTF-8. */
   readonly maxBytes: number;
-  /** Content that is not read within this time is left out. */
+  /** Time limit of reading. Content that is not read within it is left out. */
   readonly maxMs: number;
   /** URLs with this prefix are omitted, because supplied HTML has no URL. */
   readonly noUrl: string;
 }
 
 /**
- * Extracts parts of the document in its current state. No script of the page runs meanwhile. The result does not depend on changes of
- * scripts to built-in objects, nor on named elements that shadow properties of the document and of forms.
+ * Extracts parts of the document in its current state. No script of the page runs meanwhile. Two things have no effect on the result:
+ * changes of scripts to built-in objects, and named elements that shadow properties of the document and of forms.
  */
 export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, noUrl }: ExtractLimits): Extracted {
   const maxUrlLength = 8192;
@@ -58,7 +58,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     ]
       .slice(0, most)
       .join('');
-  /** Returns the URL if it may be reported, or else null. */
+  /** Returns the URL if it may be reported; otherwise null. */
   const publicUrl = (url: string, schemes: RegExp) =>
     url.length <= maxUrlLength && schemes.test(url) && !url.startsWith(noUrl) ? clean(url) : null;
   const web = /^https?:/;
@@ -122,7 +122,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   };
   const readLinks = () => {
     const found = new Map<string, { url: string; text: string }>();
-    // The brackets of the JSON array.
+    // The initial 2 bytes are the brackets of the JSON array.
     let bytes = 2;
     for (const link of matchesIn(document, { css: 'a[href], area[href]', chains: [] })) {
       if (performance.now() > end) {
@@ -185,7 +185,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   };
 
   const wanted = new Set(names);
-  // Fast parts first.
+  // Parts that are read fast come first.
   const extracted: Extracted = {
     ...(wanted.has('metadata') ? { metadata: readMetadata() } : {}),
     ...(wanted.has('html') ? { html: readHtml() } : {}),

@@ -22,7 +22,7 @@ declare const matchesIn: typeof MatchesIn;
 declare const openRoots: typeof OpenRoots;
 declare const selectAll: typeof SelectAll;
 
-/** `refused`: the browser does not support the selector. */
+/** `refused` means that the browser does not support the selector. */
 export type Found = 'found' | 'missed' | 'refused';
 
 /** The target of a search: matching elements, or a text. */
@@ -33,8 +33,7 @@ export interface Sought {
 }
 
 /**
- * Waits until the target of the search is in the wanted state. Makes lazy frames load if the search covers them.
- *
+ * Waits until the target of the search is in the wanted state. Makes lazy frames load if the search includes them.
  * @param timeoutMs 0 to check once
  */
 export async function untilFound({ parts, text, state }: Sought, timeoutMs: number): Promise<Found> {
@@ -71,7 +70,7 @@ export async function untilFound({ parts, text, state }: Sought, timeoutMs: numb
     try {
       if (isThere()) return 'found';
     } catch (error) {
-      // An error of a frame is no `DOMException` of this window.
+      // An error that a frame throws is not an instance of this window's `DOMException`.
       if ((error as Error).name === 'SyntaxError') return 'refused';
       throw error;
     }
@@ -81,7 +80,7 @@ export async function untilFound({ parts, text, state }: Sought, timeoutMs: numb
   }
 }
 
-/** Extent of the search for a selector that no visible element matches. */
+/** The extent of a search for a selector that no visible element matches. */
 export type Search =
   | {
       readonly kind: 'elements';
@@ -96,14 +95,14 @@ export type Search =
     }
   | {
       /**
-       * `none`: a part before the last one matches no element. `noFrame`: it matches elements that are not frames. `unreadable`: it
-       * matches frames that cannot be read.
+       * `none` means that a part before the last one matches no element; `noFrame`, that it matches elements that are not frames;
+       * `unreadable`, that it matches frames that cannot be read.
        */
       readonly kind: 'none' | 'noFrame' | 'unreadable';
       readonly part: number;
     };
 
-/** Counts what a search for a selector covers, and looks for a match in frames outside the search. */
+/** Counts what a search for a selector includes, and looks for a match in frames that the search does not include. */
 export function describeSearch(parts: ParsedSelector): Search {
   const maxFrames = 100;
   for (let part = 0; part < parts.length - 1; part += 1) {

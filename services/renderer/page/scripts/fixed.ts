@@ -15,7 +15,7 @@ function isNear(a: number, b: number): boolean {
   return Math.abs(a - b) <= 2;
 }
 
-/** Returns the heights of `::before` and `::after` if they are fixed to the viewport, else NaN. */
+/** Returns the heights of `::before` and `::after` if they are fixed to the viewport; otherwise NaN. */
 function fixedPseudoHeights(element: Element): readonly number[] {
   return ['::before', '::after'].map((pseudo) => {
     const { content, position, height } = getComputedStyle(element, pseudo);
@@ -23,7 +23,7 @@ function fixedPseudoHeights(element: Element): readonly number[] {
   });
 }
 
-/** Records the positions and heights of fixed boxes while the viewport is tall. See {@link placeFixed}. */
+/** Records the positions and heights of fixed boxes while the viewport is tall, for {@link placeFixed}. */
 export function noteFixed(): void {
   const boxes = new Map<Element, { readonly top: number; readonly height: number }>();
   const pseudoHeights = new Map<Element, readonly number[]>();
@@ -41,8 +41,8 @@ export function noteFixed(): void {
 /** Returns properties that extend the background of a box downwards by a number of CSS pixels without moving its contents. */
 function continuedBackground(style: CSSStyleDeclaration, by: number): Readonly<Record<string, string>> {
   const { backgroundImage, backgroundRepeat } = style;
-  // The border extends the box without affecting the layout of its contents. An image repeats with each viewport height, as a visitor
-  // sees it; a gradient is stretched.
+  // The border extends the box without affecting the layout of its contents. An image is repeated with each viewport height, as a visitor
+  // sees it. A gradient is stretched.
   const hasImage = backgroundImage.includes('url(');
   const repeatedDown = backgroundRepeat.replaceAll('no-repeat', 'repeat-y').replaceAll('repeat-x', 'repeat');
   return {
@@ -65,8 +65,8 @@ export function setImportant(element: Element, properties: Readonly<Record<strin
 }
 
 /**
- * Returns properties that extend the color of a box downwards by a number of CSS pixels. Shadows do it, because they do not change the
- * size of the box, which scripts of the page may copy to other elements.
+ * Returns properties that extend the color of a box downwards by a number of CSS pixels. They set shadows, which do not change the size of
+ * the box. Scripts of the page may copy that size to other elements.
  */
 function continuedColor(style: CSSStyleDeclaration, height: number, by: number): Readonly<Record<string, string>> {
   const copies = Array.from(
@@ -90,7 +90,9 @@ export function putAt(element: Element, top: number): void {
   setImportant(element, { top: `${top - now}px` });
 }
 
-/** Keeps the heights of boxes around a background that grows out of them: what they place at their lower edge stays where it is. */
+/**
+ * Keeps the heights of boxes around a background that becomes taller than they are. What they place at their lower edge stays where it is.
+ */
 function keepHeights(layers: readonly Element[]): void {
   for (const layer of layers) setImportant(layer, { height: getComputedStyle(layer).height, overflow: 'visible' });
 }
@@ -120,7 +122,7 @@ function reachDown(element: Element, by: number): void {
     const { backgroundColor, backgroundImage } = getComputedStyle(at);
     return backgroundColor !== 'rgba(0, 0, 0, 0)' || backgroundImage !== 'none';
   };
-  /** The box and the boxes that fill it, from the outside in. The last one has the background or is a picture. */
+  /** The box and the boxes that fill it, from the outside to the inside. The last one has the background or is a picture. */
   const layers: Element[] = [];
   for (let at: Element | undefined = element; at !== undefined;) {
     layers.push(at);
@@ -131,7 +133,7 @@ function reachDown(element: Element, by: number): void {
   if (painted === undefined || (!isPainted(painted) && !isPicture(painted))) return;
   const { width, height } = own(painted).getBoundingClientRect();
   if (isPicture(painted)) {
-    // A picture that does not cover the viewport is content and not a background.
+    // A picture that does not cover the viewport is content, not a background.
     if (width < innerWidth - 2) return;
     keepHeights(layers.slice(0, -1));
     setImportant(painted, { height: `${height + by}px`, 'max-height': 'none', bottom: 'auto' });
@@ -158,7 +160,8 @@ function reachDown(element: Element, by: number): void {
 }
 
 /**
- * Like {@link reachDown}, for pseudo-elements. They have no `style` property, so style sheet rules select their elements by an attribute.
+ * Does the same as {@link reachDown} for pseudo-elements. They have no `style` property, so rules of a style sheet select their elements by
+ * an attribute.
  */
 function reachDownPseudos(pseudoHeights: ReadonlyMap<Element, readonly number[]>, grown: number, by: number): void {
   const mark = 'data-webcapture-fixed';
@@ -186,7 +189,7 @@ function reachDownPseudos(pseudoHeights: ReadonlyMap<Element, readonly number[]>
   }
 }
 
-/** Moves a page background that is attached to the viewport into a box of ours, because it is sized by the viewport. */
+/** Moves a page background that is attached to the viewport into a box of ours. Otherwise its size would follow the viewport. */
 function reachDownCanvas(by: number): void {
   const { body, documentElement: root } = document;
   const hasImage = (element: Element | null) =>
@@ -222,7 +225,7 @@ function placeInFlow(element: Element): void {
   if (position !== 'sticky' || bottom === 'auto') return;
   for (let at = own(element).parentElement; at !== null; at = own(at).parentElement) {
     if (at === document.body || at === document.documentElement || panes.some((pane) => pane.element === at)) break;
-    // Inside a scroll container, it stays where a visitor sees it.
+    // Inside a scroll container, a sticky box stays where a visitor sees it.
     if (!['visible', 'clip'].includes(getComputedStyle(at).overflowY)) return;
   }
   setImportant(element, { position: 'relative', inset: 'auto' });
@@ -245,10 +248,9 @@ export const fixedHelpers = [
 ] as const;
 
 /**
- * Places fixed boxes in the full-page picture, according to their behavior in the tall viewport. A box that grew with the viewport is a
- * background or a sidebar: its background extends to the end of the page, and its contents stay in the first viewport. A box that kept
+ * Places fixed boxes in the full-page picture, depending on what they did in the tall viewport. A box that became taller with the viewport
+ * is a background or a sidebar: its background extends to the end of the page, and its contents stay in the first viewport. A box that kept
  * its distance to the lower edge moves to the end of the page. All other boxes stay in the first viewport.
- *
  * @param pageHeight in CSS pixels
  */
 export function placeFixed(pageHeight: number): void {

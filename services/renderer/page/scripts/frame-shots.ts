@@ -22,7 +22,7 @@ export interface FrameBox {
 
 /** Finds frames of other origins that extend below the viewport. */
 export function findFrames(): FrameBox[] {
-  /** Each takes about 100 ms. */
+  /** Maximum number of frames. Each takes about 100 ms. */
   const maxFrames = 30;
   const isOfOther = (element: Element): element is HTMLIFrameElement =>
     own(element).localName === 'iframe' &&
@@ -54,8 +54,8 @@ export function findFrames(): FrameBox[] {
 }
 
 /**
- * Shows one of the frames of {@link findFrames} on top of the page, moved so that its point (`innerX`, `innerY`) is in the top left
- * corner of the viewport.
+ * Shows one of the frames of {@link findFrames} on top of the page. The frame is moved so that its point (`innerX`, `innerY`) is in the top
+ * left corner of the viewport.
  */
 export async function showFrame(index: number, innerX: number, innerY: number): Promise<void> {
   const element = pageState.webcaptureFrames?.[index]?.element;

@@ -18,13 +18,13 @@ declare const rememberRoots: typeof RememberRoots;
 declare const selectAll: typeof SelectAll;
 
 /**
- * Adopts style sheets that hide what matches `hide`, and set `display: none` for what matches `remove`, in the documents that the
- * selectors name and in their open shadow roots. (The page's content security policy applies to style elements, not to constructed
- * sheets.) Runs in each document before its own scripts.
+ * Adopts style sheets that hide what matches `hide`, and set `display: none` for what matches `remove`. They apply to the documents that
+ * the selectors name and to their open shadow roots. The sheets are constructed, because the page's content security policy applies to
+ * style elements. Runs in each document before its own scripts.
  */
 export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly ParsedSelector[]): void {
   const selectors = [...hide, ...remove];
-  // Only selectors that enter frames apply to a frame's content.
+  // For the content of a frame, only selectors that enter frames apply.
   if (window !== window.top && selectors.every((parts) => parts.length === 1)) return;
   const adopted = Symbol.for('webcapture.hiding');
   const hidden = 'visibility: hidden !important; transition: none !important;';
@@ -38,8 +38,8 @@ export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly Pa
         rules.set(each, [...(rules.get(each) ?? []), `${css} { ${style} }`]);
       }
     } catch {
-      // A selector that the browser refuses fails the capture later, when the page has loaded. No selector reaches a frame of another
-      // origin.
+      // If the browser does not support a selector, the capture fails later, when the page has loaded. No selector reaches a frame of
+      // another origin.
     }
   }
   for (const [each, texts] of rules) {
@@ -61,13 +61,12 @@ export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly Pa
 }
 
 /**
- * Hides elements that are visible despite the sheets of {@link adoptHiding}: because of an important inline style, a cascade layer, or a
+ * Hides elements that are visible despite the sheets of {@link adoptHiding}. Causes are an important inline style, a cascade layer, and a
  * selector that crosses a shadow root.
- *
- * @returns the index of the first selector of `hide` and then `remove` that the browser does not support; null if there is none
+ * @returns the index of the first selector of `hide` and then `remove` that the browser does not support; null if it supports all
  */
 export function enforceHiding(hide: readonly ParsedSelector[], remove: readonly ParsedSelector[]): number | null {
-  /** Checking more elements would take seconds. */
+  /** Maximum number of elements that are checked. Checking more would take seconds. */
   const maxElements = 20_000;
   const set = (element: Element, property: string, value: string) => {
     const { style } = own(element as Partial<HTMLElement>);
@@ -82,7 +81,7 @@ export function enforceHiding(hide: readonly ParsedSelector[], remove: readonly 
     }
   }
   const rootsOf = rememberRoots();
-  /** Searches all selectors at once, because separate searches would take seconds. */
+  /** One search finds the elements of all selectors, because separate searches would take seconds. */
   const find = (selectors: readonly ParsedSelector[]): readonly Element[] => {
     const groups = Map.groupBy(selectors, (parts) => JSON.stringify(parts.slice(0, -1)));
     const found = [...groups.values()].flatMap((group) => {

@@ -26,8 +26,8 @@ export interface IgnoredBoxes {
 }
 
 /**
- * Returns the boxes of the visible elements that match one of the selectors, at most `maxBoxes`. Returns the index of a selector that the
- * browser does not support instead.
+ * Returns the boxes of the visible elements that match one of the selectors, at most `maxBoxes`. If the browser does not support a
+ * selector, returns its index instead.
  */
 export function measureIgnored(selectors: readonly ParsedSelector[], maxBoxes: number): IgnoredBoxes | number {
   const boxes: Box[] = [];

@@ -4,14 +4,14 @@ import type { PageWriter, readerOf as ReaderOf, TextWriter } from './walking.ts'
 /** The caller sends this function to the page as well. */
 declare const readerOf: typeof ReaderOf;
 
-/** Text that an enclosing element adds at the start of a line: a marker once, and then an indentation. */
+/** Text that an enclosing element adds at the start of each line: a marker on the first line, an indentation on the others. */
 interface Prefix {
-  /** Null after it was written. */
+  /** The marker; null after it was written. */
   first: string | null;
   readonly rest: string;
 }
 
-/** Markup around a text. Not written if there is no text. */
+/** Markup around a text. It is not written if there is no text. */
 interface Mark {
   readonly open: string;
   readonly close: string;
@@ -37,7 +37,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   const partsOfTable = new Set(['thead', 'tbody', 'tfoot', 'colgroup', 'col']);
   const maxColumns = 100;
   const maxRowsCounted = 1000;
-  /** Elements that a cell cannot hold. A table with one of them is a layout table. */
+  /** Elements that a cell cannot contain. A table with one of them is used for layout. */
   const notForCells = 'table, h1, h2, h3, h4, h5, h6, ul, ol, pre, blockquote';
   const attributeOf = (element: Element, name: string) => Element.prototype.getAttribute.call(element, name);
   const findIn = (element: Element, selector: string) => Element.prototype.querySelector.call(element, selector);
@@ -53,7 +53,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   /** Whether the next text follows without a space. */
   let isTight = true;
   const prefixes: Prefix[] = [];
-  /** The marks of the text, at most one of each kind. */
+  /** The marks of the current text, at most one of each kind. */
   const marks: Mark[] = [];
   const lists: { next: number | null }[] = [];
   const tables: Table[] = [];
@@ -84,7 +84,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     for (const one of prefixes) one.first = null;
     return prefix;
   };
-  /** An empty line has the prefixes of elements whose first line was already written. */
+  /** Returns the prefix of an empty line: the prefixes of those elements whose first line was already written. */
   const emptyLinePrefix = () => {
     const begun = prefixes.findIndex(({ first }) => first !== null);
     return prefixes
@@ -108,11 +108,11 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     [lines, breaks, isSpace] = [0, 0, false];
     for (const mark of marks) {
       if (mark.isWritten) continue;
-      // A mark that ended right here continues.
+      // If the same mark has just ended here, it continues.
       if (pieces.at(-1) === mark.open && mark.open === mark.close) pieces.pop();
       else {
         const last = pieces.at(-1) ?? '';
-        // Without the escape, it would turn a link into an image.
+        // Without the escape, the character would turn a link into an image.
         if (mark.open === '[' && last.endsWith('!')) pieces[pieces.length - 1] = `${last.slice(0, -1)}\\!`;
         push(mark.open);
       }
@@ -252,7 +252,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     };
   };
   const beginCell = (table: Table) => {
-    // Lines between cells and rows are not shown, also with `white-space: pre`.
+    // Lines between cells and rows are not shown, even with `white-space: pre`.
     breaks = 0;
     if (table.cells === 0) put('|');
     table.cells += 1;

@@ -6,16 +6,16 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 
 export interface PageMeasures {
-  /** Height of the scrollable content, at least of the viewport, in CSS pixels. */
+  /** Height of the scrollable content in CSS pixels; at least the height of the viewport. */
   readonly height: number;
-  /** Width of all content, at least of the viewport. */
+  /** Width of all content in CSS pixels; at least the width of the viewport. */
   readonly width: number;
-  /** How far the content extends past the left edge. Right-to-left and vertical documents scroll in that direction. */
+  /** How far the content extends past the left edge. Right-to-left and vertical documents scroll to the left. */
   readonly left: number;
   /** Size of the viewport. */
   readonly viewWidth: number;
   readonly viewHeight: number;
-  /** Height of the content in the flow: less than `height` if the viewport is taller than the page. */
+  /** Height of the content in the flow. It is less than `height` if the viewport is taller than the page. */
   readonly contentHeight: number;
 }
 
@@ -25,7 +25,7 @@ export function measurePage(): PageMeasures {
   // If the root has a fixed height, its content overflows the root and the body.
   const { body } = document;
   const bodyHeight = body === null ? 0 : own(body).getBoundingClientRect().top - rootBox.top + own(body).scrollHeight;
-  // A scroll container with the page's content may be fixed to the viewport and not in the flow.
+  // A scroll container with the page's content may be fixed to the viewport, and thus not be in the flow.
   const panes = pageState.webcaptureScroller?.panes ?? [];
   const scrollerHeight = Math.max(
     0,
@@ -50,12 +50,12 @@ export function hasMoreCells(max: number): boolean {
   return cells.length > max && cells.filter((cell) => own(cell).checkVisibility()).length > max;
 }
 
-/** Returns the scrollable height of a document, in CSS pixels. */
+/** Returns the height of the scrollable content of a document, in CSS pixels. */
 export function readContentHeight(): number {
   return own(document.scrollingElement ?? document.documentElement).scrollHeight;
 }
 
-/** Returns the layout width of the page without overflowing content, in CSS pixels. */
+/** Returns the layout width of the page in CSS pixels, ignoring content that overflows. */
 export function readLayoutWidth(): number {
   return Math.max(1, own(document.scrollingElement ?? document.documentElement).clientWidth);
 }
@@ -77,7 +77,7 @@ export function readPageFacts(wallSelector: string): PageFacts {
   };
 }
 
-/** Whether the page has painted. It has not while a stylesheet in its head is loading. */
+/** Whether the page has painted. A page does not paint while a stylesheet in its head is loading. */
 export function hasPainted(): boolean {
   return performance.getEntriesByType('paint').length > 0;
 }

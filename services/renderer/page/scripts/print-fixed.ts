@@ -12,7 +12,7 @@ declare const everyElement: typeof EveryElement;
 
 /** Returns the elements that are fixed to the viewport and have a box. */
 function fixedElements(): HTMLElement[] {
-  // Dialogs, popovers and fullscreen elements are fixed without a rule of the page.
+  // Dialogs, popovers and fullscreen elements are fixed even if no rule of the page says so.
   if (!cssMayUse(['fixed'], 'dialog, [popover], :fullscreen')) return [];
   return everyElement(Number.POSITIVE_INFINITY).filter(
     (element): element is HTMLElement =>
@@ -23,14 +23,15 @@ function fixedElements(): HTMLElement[] {
   );
 }
 
-/** Notes which elements are fixed to the viewport by the styles for the screen, for {@link noteFixedByPrint}. */
+/** Records which elements the styles for the screen fix to the viewport, for {@link noteFixedByPrint}. */
 export function noteFixedOnScreen(): void {
   pageState.webcaptureFixedOnScreen = new Set(fixedElements());
 }
 
 /**
- * Notes which elements only the styles for print fix, right after the page was laid out for print: {@link placeFixedOnce} leaves them on
- * every page. The computed position shows it for every kind of rule: nested rules, imports, and style sheets that cannot be read.
+ * Records which elements only the styles for print fix to the viewport; {@link placeFixedOnce} leaves these on every page. Call it right
+ * after the page was laid out for print. The computed position is compared, because it reflects every kind of rule: nested rules, imports,
+ * and style sheets that cannot be read.
  */
 export function noteFixedByPrint(): void {
   const onScreen = pageState.webcaptureFixedOnScreen;
@@ -40,8 +41,7 @@ export function noteFixedByPrint(): void {
 /**
  * Makes a box that is fixed to the viewport scroll with the page. The box keeps its width and height from before its transform, because the
  * transform still applies.
- *
- * @param place where the transformed box is, in CSS pixels from the top left corner of the page
+ * @param place position of the transformed box, in CSS pixels from the top left corner of the page
  */
 function putInPage(element: HTMLElement, place: { readonly top: number; readonly left: number }): void {
   const set = (name: string, value: string) => own(element).style.setProperty(name, value, 'important');
@@ -78,13 +78,13 @@ function hidesText(element: HTMLElement, box: DOMRect): boolean {
   return false;
 }
 
-/** The helpers of the calls of this file's functions from this file. */
+/** The helpers in this file that calls of its functions need. */
 export const printFixedHelpers = [fixedElements, putInPage, hidesText] as const;
 
 /**
- * Makes elements that are fixed to the viewport appear once: at their place on the first page, or at the end of the content if they are in the
- * lower half of the viewport. Elements that only the styles for print fix stay on every page, and so do backgrounds, which hold no text.
- * A sidebar that would cover text is hidden.
+ * Makes elements that are fixed to the viewport appear once: at the end of the content if they are in the lower half of the viewport,
+ * otherwise at their place on the first page. Two kinds stay on every page: elements that only the styles for print fix, and backgrounds,
+ * which contain no text. A sidebar that would cover text is hidden.
  */
 export function placeFixedOnce(): void {
   const minBackdrop = 0.9;
@@ -98,7 +98,8 @@ export function placeFixedOnce(): void {
     const isOutside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
     const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
     if (isOutside || (isSidebar && hidesText(element, box))) {
-      // An element outside the viewport would widen the paper. Paper is too narrow for a sidebar next to the text.
+      // Two kinds are hidden: an element outside the viewport would widen the paper, and paper is too narrow for a sidebar next to the
+      // text.
       own(element).style.setProperty('display', 'none', 'important');
       continue;
     }

@@ -12,7 +12,7 @@ declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const cssMayUse: typeof CssMayUse;
 
 /**
- * Whether the page cannot react to a new layout, to scrolling or to coming into view: its scripts, if any, have ended, and it has no
+ * Whether the page cannot react to a new layout, to scrolling or to coming into view. Its scripts, if any, must have ended. It must have no
  * frames, no images that depend on its size, and no parts that are rendered only in view. Such a page needs no preparation for printing.
  */
 export function isInert(): boolean {
@@ -32,9 +32,8 @@ export function isInert(): boolean {
 }
 
 /**
- * Overrides the page's rules for paper size and margins, and for a single page also for page breaks. A constructed style sheet comes
- * after all others, and the page's content security policy does not apply to it.
- *
+ * Overrides the page's rules for paper size and margins. For a single page, also overrides its rules for page breaks. The sheet is
+ * constructed: such sheets come after all others, and the page's content security policy does not apply to them.
  * @param margin in millimeters; null to keep the margins of the page's rules
  * @param keepsPageSize whether the paper size of the page's rules applies
  */
@@ -47,7 +46,7 @@ export function usePaperAskedFor(
   const margins = margin && `margin: ${margin.top}mm ${margin.right}mm ${margin.bottom}mm ${margin.left}mm !important`;
   const rules = [`@page { ${size} ${margins ?? ''} }`];
   if (isSinglePage) {
-    // Elements with different `page` values are printed on separate pages.
+    // Elements with different `page` values would be printed on separate pages.
     rules.push(
       '*, ::before, ::after { break-before: auto !important; break-after: auto !important; page: auto !important }',
     );
@@ -58,8 +57,8 @@ export function usePaperAskedFor(
 }
 
 /**
- * Keeps the dark color scheme of a page that supports it. Chromium uses the light one for `color-scheme` and `light-dark()` when it
- * prints, although `prefers-color-scheme` matches dark.
+ * Keeps the dark color scheme of a page that supports it. When Chromium prints, it uses the light scheme for `color-scheme` and
+ * `light-dark()`, even if `prefers-color-scheme` matches dark.
  */
 export function keepDarkScheme(): void {
   const meta = document.querySelector<HTMLMetaElement>('meta[name="color-scheme" i]');
@@ -78,8 +77,8 @@ export function readHeadings(): string[] {
 }
 
 /**
- * Makes every WebGL canvas keep its drawing. Otherwise the canvas is cleared after it was shown, and it is blank on paper. This
- * function's source runs in the page before the page's scripts.
+ * Makes every WebGL canvas keep its drawing. Otherwise the canvas is cleared after it was shown, and is blank on paper. The source of this
+ * function runs in the page before the page's scripts.
  */
 export function keepDrawings(): void {
   for (const { prototype } of [HTMLCanvasElement, OffscreenCanvas]) {

@@ -80,8 +80,7 @@ export type StillChanging = 'animations' | 'content' | undefined;
 
 /**
  * Waits until no timer, frame callback, navigation or animation of the page's scripts is due soon that changes what is in view. Returns
- * at once if nothing is due. Ignores callbacks that keep repeating without a visible change, and endless motion.
- *
+ * immediately if nothing is due. Ignores endless motion, and callbacks that repeat without a visible change.
  * @param scope `visible` is what the viewport shows, `all` the whole document
  * @param maxMs limit after {@link watchChanges}
  * @param maxProgressMs limit while content is added or more elements start to move
@@ -94,35 +93,35 @@ export async function untilNothingIsDue(
   maxProgressMs: number,
   { runs, refresh: refreshHeader = '' }: { readonly runs: boolean; readonly refresh?: string | undefined },
 ): Promise<{ readonly changing: StillChanging; readonly lastChange: number; readonly repeats: boolean }> {
-  /** Callbacks that have not changed the view for this time are ignored. A chart that starts 300 ms after load is waited for. */
+  /** Time without a change of the view after which callbacks are ignored. It is long enough for a chart that starts 300 ms after load. */
   const quietMs = 500;
   /** Minimum number of runs in that time, because a busy machine runs few. */
   const quietRuns = 3;
-  /** Minimum number of frames in that time, for the same reason. */
+  /** Minimum number of frames in that time, because a busy machine draws few. */
   const quietFrames = 8;
   /** Time after load for the first change without known pending work. In public reports, content follows after 30 to 300 ms. */
   const firstChangeMs = 400;
   /** Time for the next change without known pending work. */
   const nextChangeMs = 250;
-  /** Timers with at least this delay are waited for once. A series of shorter ones may be one motion. */
+  /** Delay from which a timer is waited for, but only once. A series of shorter timers may be one motion. */
   const longDelayMs = 250;
-  /** An interval of at least this length is a clock or a slide show. */
+  /** Length from which an interval is a clock or a slide show. */
   const slowIntervalMs = 1000;
-  /** A node that changes without a pause for this time is in endless motion. Fades and charts take up to 1 s. */
+  /** Time of changes without a pause from which a node is in endless motion. Fades and charts take up to 1 s. */
   const endlessMs = 1500;
-  /** A longer pause ends a motion. */
+  /** Maximum pause within a motion. */
   const maxPauseMs = 250;
-  /** A pause also needs this many polls without a change, because a busy machine draws few frames. */
+  /** Number of polls without a change that a pause needs as well, because a busy machine draws few frames. */
   const maxPauseLooks = 5;
-  /** The browser reports the start of a navigation within this time. */
+  /** Time within which the browser reports the start of a navigation. */
   const navigationMs = 700;
-  /** Time limit of the wait for the answer of a worker; the same as for a response of a server. */
+  /** Time limit of the wait for the answer of a worker. It is the same as for a response of a server. */
   const workerMs = 1500;
   /** Time between answers of a worker that belong together, as for messages of a server. */
   const nextAnswerMs = 250;
-  /** A worker that has sent this many answers is an endless stream, as for messages of a server. */
+  /** Number of answers from which a worker counts as an endless stream, as for messages of a server. */
   const manyAnswers = 10;
-  /** A frame. */
+  /** Poll interval: one frame. */
   const pollIntervalMs = 16;
   /** Maximum wait for a frame, because the browser may not draw the page. */
   const frameMs = 50;
@@ -135,7 +134,7 @@ export async function untilNothingIsDue(
   let lastProgress = Number.NEGATIVE_INFINITY;
   let lastEndless = Number.NEGATIVE_INFINITY;
   let lookNumber = 0;
-  /** The poll that last found a change of a node. */
+  /** The number of the poll that last found a change of a node. */
   const lookOf = new Map<Node, number>();
 
   const isInView = (node: Node): boolean => {
@@ -150,7 +149,7 @@ export async function untilNothingIsDue(
     return bottom >= 0 && right >= 0 && top < innerHeight && left < innerWidth;
   };
 
-  /** Whether an element has become more opaque. False if its opacity has dropped before, because then it pulses. */
+  /** Whether an element has become more opaque. Returns false if its opacity has dropped before, because then the element pulses. */
   const fadesIn = (node: Node): boolean => {
     if (!(node instanceof Element)) return false;
     const opacity = Number(getComputedStyle(node).opacity);
@@ -197,7 +196,7 @@ export async function untilNothingIsDue(
   };
 
   const keyOf = ({ kind, delay }: DueCallbacks) => `${kind} ${delay}`;
-  /** Number of runs since the snapshot, counted from now if the callbacks are new. */
+  /** Returns the number of runs since the snapshot. For callbacks that are new, counts from now. */
   const runsSince = (then: Map<string, number>, callbacks: DueCallbacks) => {
     const known = then.get(keyOf(callbacks));
     if (known === undefined) then.set(keyOf(callbacks), callbacks.ran);
@@ -212,7 +211,7 @@ export async function untilNothingIsDue(
     const sinceGrowth = runsSince(runsAtGrowth, callbacks);
     if (inMs > end - now || (kind === 'setInterval' && delay >= slowIntervalMs)) return false;
     if (delay >= longDelayMs) return sinceGrowth === 0;
-    // A loop that draws an endless motion has no other purpose.
+    // A loop that draws an endless motion does nothing else, so it is ignored sooner.
     const enoughMs = now - lastEndless < maxPauseMs || watch.isIdle === true ? maxPauseMs : quietMs;
     const enoughRuns = kind.endsWith('Frame') ? quietFrames : quietRuns;
     return now - watch.lastChange < enoughMs || sinceChange < enoughRuns;
@@ -224,7 +223,7 @@ export async function untilNothingIsDue(
     const said = /^\s*([\d.]+)\s*[;,\s]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(meta?.content ?? refreshHeader);
     const [, seconds = '', address = ''] = said ?? [];
     if (!URL.canParse(address.trim(), document.baseURI)) return Number.POSITIVE_INFINITY;
-    // A page that reloads itself polls.
+    // A page that reloads itself polls, and is not waited for.
     if (new URL(address.trim(), document.baseURI).href === location.href) return Number.POSITIVE_INFINITY;
     const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
     return (navigation?.loadEventEnd ?? 0) + Number(seconds) * 1000;
@@ -248,7 +247,7 @@ export async function untilNothingIsDue(
       due === undefined
         ? now - startedAt < firstChangeMs || (lastChange > startedAt && now - lastChange < nextChangeMs)
         : due.map((callbacks) => isAwaited(callbacks, now, timersEnd)).includes(true);
-    // Pending work at the end of the wait was ignored because it repeats.
+    // Pending work at the end of the wait was ignored if it repeats.
     repeats = due?.some(({ kind, inMs }) => kind !== 'answer' && inMs < nextChangeMs) === true;
     const refresh = refreshAt();
     const isLeaving = refresh < startedAt + maxMs && now < refresh + navigationMs;

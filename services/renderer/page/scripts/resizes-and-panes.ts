@@ -30,8 +30,8 @@ export function restorePanes(): void {
 }
 
 /**
- * Lets {@link hideResizes} hide `resize` events from the page. Must run before the page's scripts, because a window calls its listeners
- * in the order of registration.
+ * Prepares {@link hideResizes}, which hides `resize` events from the page. Must run before the page's scripts, because a window calls its
+ * listeners in the order of registration.
  */
 export function interceptResizes(): void {
   addEventListener('resize', (event) => {

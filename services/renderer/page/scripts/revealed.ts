@@ -10,9 +10,9 @@ declare const pageState: PageState;
 declare const finishAnimations: typeof FinishAnimations;
 declare const cssMayUse: typeof CssMayUse;
 
-/** Records which elements are visible while the whole page is in view, and their styles, for {@link keepRevealed}. */
+/** Records which elements are visible while the whole page is in view, with their styles, for {@link keepRevealed}. */
 export function rememberRevealed(): void {
-  /** Reading the styles of more elements takes too long. */
+  /** Maximum number of elements. Reading the styles of more takes too long. */
   const maxElements = 5000;
   if (document.scripts.length === 0) return;
   finishAnimations();
@@ -51,7 +51,7 @@ function undoLeaving(): void {
   if (leaving === undefined) return;
   const { observer, records } = leaving;
   records.push(...observer.takeRecords());
-  // A new `style` stays, because scripts that copy the viewport's height set it again.
+  // A new `style` is kept: it comes from scripts that copy the viewport's height, and they would set it again.
   for (const { target, attributeName, oldValue } of records.splice(0).toReversed()) {
     if (!(target instanceof Element) || attributeName === null || attributeName === 'style') continue;
     if (own(target).getBoundingClientRect().top < innerHeight) continue;
@@ -61,7 +61,7 @@ function undoLeaving(): void {
   observer.takeRecords();
 }
 
-/** The helpers of a call of {@link keepRevealed} from this file. */
+/** The helpers in this file that calls of {@link keepRevealed} need. */
 export const revealedHelpers = [undoLeaving] as const;
 
 /** Restores the styles of elements that scripts have hidden since {@link rememberRevealed}. */
@@ -80,7 +80,7 @@ export function keepRevealed(): void {
 
 /** Counts texts and pictures in the page's flow that are still hidden although they are in view. */
 export function countUnseen(): number {
-  /** Reading the styles of more elements takes too long. */
+  /** Maximum number of elements. Reading the styles of more takes too long. */
   const maxElements = 5000;
   if (document.scripts.length === 0 || !cssMayUse(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
   const hidden = new Set<Element>();

@@ -23,7 +23,10 @@ export function visibleShare(element: Element): number {
   return (width * height) / (innerWidth * innerHeight);
 }
 
-/** Sum of the shares of the viewport that scenes cover. Each of several scenes may cover all of it. */
+/**
+ * Returns the sum of the shares of the viewport that scenes cover. It can exceed 1, because each of several scenes may cover the whole
+ * viewport.
+ */
 export function shareOfScenes(): number {
   const { webcaptureScenes: scenes = [] } = pageState;
   return scenes

@@ -10,7 +10,7 @@ declare const everyElement: typeof EveryElement;
 
 /** Whether a box of this size, in CSS pixels, is large enough to scroll the page. */
 function isLarge(width: number, height: number): boolean {
-  /** Share of the viewport's height and width: a smaller box is a list or a menu. */
+  /** Minimum share of the viewport's height and width. A smaller box is a list or a menu. */
   const minHeightShare = 0.25;
   const minWidthShare = 0.1;
   return width >= innerWidth * minWidthShare && height >= innerHeight * minHeightShare;
@@ -36,17 +36,18 @@ function foreignExcess(frame: HTMLIFrameElement): number {
   return height === undefined ? 0 : height - frame.clientHeight;
 }
 
-/** The helpers of the calls of this file's functions from this file. */
+/** The helpers in this file that calls of its functions need. */
 export const scrollerHelpers = [foreignExcess, isLarge] as const;
 
 /**
  * Finds the boxes that scroll the page's content if the document itself does not scroll: an app shell, a body with its own scroll bar,
  * panes side by side, or frames. Stores them for {@link growScroller}.
- *
- * @returns by how much the content exceeds its box, for the box with the most content; null if there is no such box
+ * @returns by how much the content of a box exceeds the box, for the box with the most content; null if there is no such box
  */
 export function findScroller(): number | null {
-  /** Share of the viewport. A document that scrolls by less, because of a margin or a footer, does not scroll the page's content. */
+  /**
+   * Share of the viewport by which a document must scroll to scroll the page's content. A margin or a footer can make it scroll by less.
+   */
   const maxRootShare = 0.25;
   /** Minimum share of the viewport that the found boxes cover together. */
   const minShare = 0.4;
@@ -63,7 +64,7 @@ export function findScroller(): number | null {
     }
     return own(element).scrollHeight - own(element).clientHeight;
   };
-  /** Width and height of the visible part. */
+  /** Returns the width and height of the visible part. */
   const sightOf = (element: Element): readonly [width: number, height: number] => {
     if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return [0, 0];
     const { left, right, top, bottom } = own(element).getBoundingClientRect();
@@ -107,7 +108,7 @@ export function findScroller(): number | null {
     }
     return { element, scrolled: element instanceof HTMLIFrameElement ? (rootOf(element) ?? element) : element, chain };
   });
-  // Inner boxes first, because an outer box may grow with its inner boxes.
+  // Inner boxes come first, because an outer box may become taller with its inner boxes.
   panes.sort((a, b) => b.chain.length - a.chain.length);
   const [first] = panes.toSorted((a, b) => excessOf(b.element) - excessOf(a.element));
   if (first === undefined) return null;
@@ -116,8 +117,9 @@ export function findScroller(): number | null {
 }
 
 /**
- * Makes the boxes that scroll the page's content as tall as their content, and all ancestors taller by the same amount, at once: in
- * single steps the heights would add up. The boxes then show all content without scrolling. Elements above and below keep their height.
+ * Makes the boxes that scroll the page's content as tall as their content, and all their ancestors taller by the same amount. This happens
+ * in one step, because in single steps the heights would add up. The boxes then show all content without scrolling. Elements above and
+ * below them keep their height.
  */
 export function growScroller(): void {
   const setHeight = (element: HTMLElement, height: number) => {
@@ -186,7 +188,7 @@ export function unrollScroller(): void {
   }
   for (const [element, height] of wanted) {
     if (element === document.documentElement || element instanceof HTMLIFrameElement) continue;
-    // The content is positioned, or in a grid row with a fixed height.
+    // The height has no effect if the content is positioned, or is in a grid row with a fixed height.
     if (heightOf(element) < height - 1) set(element, { 'min-height': `${height}px` });
   }
 }

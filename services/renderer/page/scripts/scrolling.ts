@@ -12,8 +12,7 @@ declare const holderOf: typeof HolderOf;
 declare const visibleShare: typeof VisibleShare;
 
 /**
- * Whether the page prevents scrolling (`overflow: hidden`), so that visitors see only the viewport.
- *
+ * Whether the page prevents scrolling (`overflow: hidden`). Visitors then see only the viewport.
  * @param maxMs maximum wait for scripts to remove the lock
  */
 export async function isLocked(maxMs: number): Promise<boolean> {
@@ -30,13 +29,13 @@ export async function isLocked(maxMs: number): Promise<boolean> {
 }
 
 /**
- * Scrolls from the current position to the end of the page, one viewport per step, so that content that loads or appears on scroll does
- * so. After each step, waits for a frame and for observers. Smooth scrolling and an overridden `scrollTo` have no effect.
- *
+ * Scrolls from the current position to the end of the page, one viewport per step. Content that loads or appears on scroll does so. After
+ * each step, waits for a frame and for observers. Smooth scrolling and an overridden `scrollTo` have no effect.
  * @param budgetMs time limit; with 0, only measures
- * @param maxHeight stops if the content is taller, in CSS pixels
+ * @param maxHeight height of the content in CSS pixels above which scrolling stops
  * @param maxSteps makes the steps larger on a tall page; the tall viewport later shows what they skip
- * @returns whether the end was reached, the height of the content, and whether the page has scripts, which alone can react to scrolling
+ * @returns whether the end was reached, the height of the content, and whether the page has scripts, without which it cannot react to
+ * scrolling
  */
 export async function scrollThrough(
   budgetMs: number,
@@ -48,8 +47,8 @@ export async function scrollThrough(
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: own(target).scrollHeight, scripted });
   const end = performance.now() + budgetMs;
   /**
-   * Maximum wait for observers at each position, because the browser may not draw the page. Observers are called separately for each
-   * position, because many handle only the first of several entries.
+   * Maximum wait for observers at each position, because they do not run if the browser does not draw the page. Each position has its own
+   * wait, because many observers handle only the first of several entries.
    */
   const observeTimeoutMs = 300;
   const { webcaptureEffects } = pageState;
@@ -73,21 +72,20 @@ export async function scrollThrough(
     own(target).scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
     await waits.waitForIntersectionObservers(observeTimeoutMs);
     noteEffects();
-    // A page that reverts the scrolling cannot be scrolled through.
+    // If a page reverts the scrolling, it cannot be scrolled through.
     if (own(target).scrollTop <= before) return at(true);
   }
 }
 
 /**
- * Scrolls through the page and back in small steps, like a mouse wheel. Observers that handle only the first of several entries then get
- * one entry per box, while a larger step would bring several boxes into view at once.
- *
+ * Scrolls through the page and back in small steps, like a mouse wheel. In a larger step, several boxes would come into view together. Some
+ * observers handle only the first of several entries, and get one entry per box this way.
  * @param budgetMs time limit
  */
 export async function scrollAsWheel(budgetMs: number): Promise<void> {
-  /** Height of a step in CSS pixels: about the distance that smooth scrolling covers between two frames. */
+  /** Height of a step in CSS pixels. Smooth scrolling covers about this distance between two frames. */
   const stepHeight = 50;
-  /** Maximum wait for observers, because the browser may not draw the page. */
+  /** Maximum wait for observers, because they do not run if the browser does not draw the page. */
   const observeTimeoutMs = 300;
   const page = document.scrollingElement ?? document.documentElement;
   pageState.webcaptureLeaving?.observer.disconnect();

@@ -7,7 +7,7 @@ declare const own: typeof Own;
 /** A tree in which a selector is matched. */
 export type Root = Document | ShadowRoot;
 
-/** Returns the parent in the rendered tree: of a slotted element its slot, of a shadow root its host. */
+/** Returns the parent in the rendered tree. For a slotted element, this is its slot; for a shadow root, its host. */
 export function drawnParent(node: Node): Element | null {
   const { assignedSlot, parentNode } = own(node) as Element;
   const parent = assignedSlot ?? parentNode;
@@ -29,7 +29,7 @@ export function openRoots<R extends Root | Element>(start: R): readonly (R | Sha
   const { shadowRoot: ofStart } = own(start as Element);
   if (ofStart) roots.push(ofStart);
   for (const root of roots) {
-    // Forms have no shadow root, and `own` takes time on large pages.
+    // `own` is not used, because it takes time on large pages and forms have no shadow root.
     for (const { shadowRoot } of own(root).querySelectorAll(':not(form)')) {
       if (shadowRoot) roots.push(shadowRoot);
     }
@@ -48,10 +48,11 @@ export function documentOf(frame: Element): Document | null {
 }
 
 /**
- * Whether the ancestors and siblings of an element match the preceding compounds of the selector. The caller checks the last compound.
+ * Whether the ancestors and siblings of an element match the compounds of the selector before the last one. The caller checks the last
+ * compound.
  */
 function fitsChain(element: Element, chain: readonly Compound[]): boolean {
-  /** Elements that do not fit, for each compound. Without this memory, the search takes exponential time. */
+  /** For each compound, the elements that do not match. If they were not remembered, the search could take exponential time. */
   const unfit = chain.map(() => new Set<Element>());
   const before = (at: Element, combinator: string): Element | null => {
     if (combinator !== ' ' && combinator !== '>') return own(at).previousElementSibling;
@@ -107,7 +108,7 @@ export function matchesIn(
   const found = new Set(lists.flat());
   const lasts = chains.map((chain) => chain.at(-1)?.css ?? '');
   const inner = chains.length === 0 ? [] : roots.slice(1);
-  // For an element in the document, all ancestors are in the document too, so `querySelectorAll` is complete.
+  // If an element is in the document, all its ancestors are too. Therefore `querySelectorAll` finds all of them.
   for (const element of inner.flatMap((root) => [...root.querySelectorAll(lasts.join())])) {
     const fits = (chain: readonly Compound[], index: number) =>
       own(element).matches(lasts[index] ?? '') && fitsChain(element, chain);
@@ -118,9 +119,9 @@ export function matchesIn(
 
 /** How a selector is matched. */
 export interface SelectOptions {
-  /** Whether to search in a matching frame. Default: every frame. */
+  /** Whether to search in a matching frame. By default, every frame is searched. */
   readonly enters?: (frame: Element) => boolean;
-  /** The document in which the first part is matched. Default: the page's document. */
+  /** The document in which the first part is matched. By default, it is the page's document. */
   readonly start?: Document;
   /** Returns a document and its open shadow roots. */
   readonly rootsOf?: (document: Document) => readonly Root[];
@@ -169,7 +170,9 @@ export function selectAll(
   return { ...entered, elements: entered.documents.flatMap((each) => matchesIn(each, last, rootsOf(each))) };
 }
 
-/** Returns a function that finds the open shadow roots of each document once. Valid as long as the page's scripts do not run. */
+/**
+ * Returns a function that finds the open shadow roots of each document only once. The result is valid while the page's scripts do not run.
+ */
 export function rememberRoots(): (document: Document) => readonly Root[] {
   const known = new Map<Document, readonly Root[]>();
   return (each) => {

@@ -17,7 +17,7 @@ export interface PageState {
   /** Heights of the contents of frames, in CSS pixels. See `PageFrames.noteHeights`. */
   webcaptureFrameHeights?: Map<Element, number>;
   webcaptureMotion?: {
-    /** Our own changes must be removed from its records. */
+    /** Observes changes by scripts. Our own changes must be removed from its records. */
     readonly observer: MutationObserver;
     readonly nodes: Map<Node, Motion>;
   };
@@ -25,9 +25,9 @@ export interface PageState {
   webcaptureChanges?: {
     /** Changes since the last poll: whether content has grown, and nodes whose position shows whether the change is in view. */
     readonly changed: Map<Node, { readonly hasGrown: boolean; readonly places: readonly Node[] }>;
-    /** Contains only changes in the viewport. */
+    /** Changes of nodes in the viewport. */
     readonly motions: Map<Node, Motion>;
-    /** The highest opacity of elements in view; infinite if it has dropped since. */
+    /** The highest opacity of elements in view; infinite if the opacity has dropped since. */
     readonly opacities: Map<Element, number>;
     /** Hashes of canvases. */
     readonly prints: Map<HTMLCanvasElement, number>;
@@ -36,10 +36,10 @@ export interface PageState {
     /** Times of the last change and of the last growth in view. */
     lastChange: number;
     lastGrowth: number;
-    /** Numbers of callbacks that had run at these times, by their function and delay. */
+    /** Numbers of callbacks that had run at the time of a change, by their function and delay. */
     readonly runsAtChange: Map<string, number>;
     readonly runsAtGrowth: Map<string, number>;
-    /** Whether the work that was pending at the end of the wait had not changed the view for a while. */
+    /** Whether the work that was pending at the end of the wait had not changed the view for some time. */
     isIdle?: boolean;
   };
   /** Scratch canvas for comparing canvases. */
@@ -102,7 +102,7 @@ export interface Place {
 /** An element fixed to the viewport whose look depends on the scroll position. */
 export interface Scene {
   readonly element: HTMLElement;
-  /** Share of the viewport that it covers at its best scroll position, minus the share at the top of the page; from -1 to 1. */
+  /** Share of the viewport that the element covers at its best scroll position, minus the share at the top of the page; from -1 to 1. */
   readonly share: number;
   /** Top of the element when it was measured, in CSS pixels from the top of the page. */
   readonly top: number;
@@ -112,6 +112,6 @@ export interface Scene {
 export interface Motion {
   readonly since: number;
   readonly last: number;
-  /** Changed more than once. */
+  /** Whether the node has changed more than once. */
   readonly isRepeated: boolean;
 }

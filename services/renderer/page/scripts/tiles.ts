@@ -30,7 +30,7 @@ export function prepareTiles(): void {
     flow.set(element, { top: top + scrollY, left, width });
     if (position === 'sticky') own(element).setAttribute(mark, '');
   }
-  // An important rule wins over inline styles, which scripts keep setting.
+  // The rule is important, because scripts keep setting inline styles.
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`[${mark}] { position: relative !important; inset: auto !important }`);
   document.adoptedStyleSheets.push(sheet);
@@ -38,23 +38,22 @@ export function prepareTiles(): void {
 }
 
 /**
- * Scrolls to a tile, waits for animations there to end, and shows each fixed element in one tile only: elements at the lower edge of the
- * viewport in the last tile, others in the first. Scenes stay in every tile. Elements that become fixed on scroll stay at their places in
- * the page, and fixed backgrounds stay in every tile.
- *
+ * Scrolls to a tile, waits until animations there have ended, and hides fixed elements that belong to another tile. Elements at the lower
+ * edge of the viewport belong to the last tile, other fixed elements to the first. Scenes and fixed backgrounds stay in every tile.
+ * Elements that become fixed on scroll stay at their places in the page.
  * @param top of the tile, in CSS pixels from the top of the page
  * @param restMs limit for animations
  */
 export async function showTile(top: number, isLast: boolean, restMs: number): Promise<void> {
-  /** Share of the viewport's height: a fixed element of at least this height is a background. */
+  /** Share of the viewport's height from which a fixed element is a background. */
   const minBackdrop = 0.9;
-  /** Share of the viewport: a smaller element that appears later is a button and is left out. */
+  /** Minimum share of the viewport for an element that appears later. A smaller one is a button and is left out. */
   const minLate = 0.02;
-  /** A page that is not drawn has no frames, and a busy machine draws them late. */
+  /** Maximum wait for a frame. A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
-  /** Changes that continue for longer than this are endless and are not waited for. */
+  /** Time after which changes that continue count as endless and are not waited for. */
   const maxRowMs = 1000;
-  /** Minimum number of rounds, even on a busy machine. */
+  /** Minimum number of rounds, which also applies on a busy machine. */
   const minRounds = 3;
   const { webcaptureTiles: state, webcaptureMotion, webcaptureScenes: scenes = [] } = pageState;
   const page = document.scrollingElement ?? document.documentElement;
@@ -65,7 +64,9 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       own(element).style.removeProperty('opacity');
     if (isHidden) own(element).style.setProperty('transition', 'none', 'important');
   };
-  /** Puts an element that was in the flow back to its place, in each tile. Elements after it keep the places that its script left. */
+  /**
+   * Puts an element that was in the flow back to its place, in each tile. Elements after it keep the places at which its script left them.
+   */
   const putBack = (element: Element, { top: wantedTop, left: wantedLeft, width }: Place) => {
     if (!(element instanceof HTMLElement)) return;
     const set = (name: string, value: string) => own(element).style.setProperty(name, value, 'important');
@@ -82,7 +83,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     set('top', `${wantedTop - (at + scrollY)}px`);
     set('left', `${wantedLeft - left}px`);
   };
-  /** Whether an element appears later and is larger than a button. It is shown where it is first seen. */
+  /** Whether an element appears later and is larger than a button. Such an element is shown in the tile where it is first seen. */
   const comesLater = (element: Element, { width, height }: DOMRect) =>
     state?.fixedAtTop.has(element) === false && width * height > innerWidth * innerHeight * minLate;
   const isNew = (element: Element, box: DOMRect) => {
@@ -112,13 +113,13 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       else hide(element, !isHere);
     }
   };
-  /** Whether scripts have changed nodes since, without endless changes. */
+  /** Whether scripts have changed nodes since `time`. Endless changes do not count. */
   const hasChangedSince = (time: number) =>
     [...(webcaptureMotion?.nodes.values() ?? [])].some(({ since, last }) => last >= time && last - since < maxRowMs);
   const start = performance.now();
   own(page).scrollTo({ top, behavior: 'instant' });
-  // Scripts handle the new position in the next frame. When a later frame finds no changes, they are done: intersection observers were
-  // called, and had a frame to react.
+  // Scripts handle the new position in the next frame. Intersection observers are then called and have a frame to react. If a later frame
+  // finds no changes, the scripts are done.
   await waits.waitForIntersectionObservers(frameTimeoutMs);
   for (let [round, since] = [0, start]; round < minRounds || performance.now() - start < restMs; round += 1) {
     const before = performance.now();

@@ -10,9 +10,9 @@ declare const putAt: typeof PutAt;
 declare const setImportant: typeof SetImportant;
 
 /**
- * Replaces values that depend on the height of the viewport by their current values: units such as `vh`, media queries of height and
- * shape, and percentages of the root's height. In a print, the page is the viewport, and a single page is as tall as the whole content.
- * Style sheets of other origins keep their units, because their rules cannot be read.
+ * Replaces values that depend on the height of the viewport by their current values: units such as `vh`, media queries of height and shape,
+ * and percentages of the root's height. The reason is that in a print the page is the viewport, and a single page is as tall as the whole
+ * content. Style sheets of other origins keep their units, because their rules cannot be read.
  */
 export function pinViewport(): void {
   const asksForHeight = /height|orientation|aspect-ratio/;
@@ -47,12 +47,12 @@ export function pinViewport(): void {
       freeze(sheet.media);
       visit(sheet.cssRules);
     } catch {
-      // A sheet of another origin.
+      // The sheet is of another origin, so its rules cannot be read.
     }
   };
   /**
-   * Fixes heights that depend on the viewport without a viewport unit: percentages of the root, and boxes placed by the edges of the
-   * viewport.
+   * Fixes heights that depend on the viewport without a viewport unit: percentages of the root's height, and boxes that are placed by the
+   * edges of the viewport.
    */
   const pinShare = (element: Element): void => {
     const { position, height } = getComputedStyle(element);

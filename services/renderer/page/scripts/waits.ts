@@ -22,8 +22,8 @@ function untilFrame(timeoutMs: number): Promise<void> {
 
 /**
  * Resolves when the page's intersection observers have been called for the current view. Our own observer was created after theirs, so it
- * is called after them. A frame is no proof: on a busy machine, the next one may start before the observers were called for the last.
- * Resolves after `timeoutMs` if the page is not drawn.
+ * is called after them. A frame is not sufficient: on a busy machine, the next frame may start before the observers were called for the
+ * last one. Resolves after `timeoutMs` if the page is not drawn.
  */
 export function waitForIntersectionObservers(timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
@@ -40,7 +40,7 @@ export function waitForIntersectionObservers(timeoutMs: number): Promise<void> {
 
 /** Returns whether a frame is visible and may change. Runs in the document of the frame. */
 export async function isLiveFrame(): Promise<boolean> {
-  /** Maximum wait for observers, because the browser may not draw a frame that is out of view. */
+  /** Maximum wait for observers, because they do not run if the browser does not draw a frame that is out of view. */
   const observeTimeoutMs = 100;
   if (innerWidth <= 1 || innerHeight <= 1) return false;
   if (document.scripts.length === 0 && document.getAnimations().length === 0) return false;
@@ -61,27 +61,26 @@ export const waits = { sleep, untilFrame, waitForIntersectionObservers } as cons
 export type PageWaits = typeof waits;
 
 /**
- * Resolves when the page has been drawn: once for its current state, twice for its reaction to that, because intersection observers are
- * called when the page is drawn. For a page that is not drawn, the wait is short.
+ * Resolves when the page has been drawn twice. The first drawing shows its current state, and calls intersection observers. The second
+ * shows the page's reaction to them. For a page that is not drawn, the wait is short.
  */
 export async function untilFrames(times: 1 | 2): Promise<void> {
   for (let drawn = 0; drawn < times; drawn += 1) await waits.untilFrame(150);
 }
 
 /**
- * Resolves when visible boxes with `content-visibility: auto` have the height of their contents. The browser decides that when it draws
- * the page, which may be after load. Returns at once for a page without such boxes.
+ * Resolves when visible boxes with `content-visibility: auto` have the height of their contents. The browser determines the height when it
+ * draws the page, which may be after load. Returns immediately for a page without such boxes.
  */
 export async function untilLaidOut(timeoutMs: number): Promise<void> {
   if (cssMayUse(['content-visibility'])) await waits.waitForIntersectionObservers(timeoutMs);
 }
 
 /**
- * Resolves when timers of the page's scripts in the first `graceMs` after the load event have run, because many scripts defer content to
- * one. Timers run in the order of their due times, so this function's timer comes after those, even on a busy machine. (A timer without a
- * delay would overtake them.) Returns at once if the scripts are known to have set none.
- *
- * @returns whether the page has scripts that may have started something; if not, returns at once
+ * Resolves when the timers have run that the page's scripts set in the first `graceMs` after the load event, because many scripts defer
+ * content to a timer. Timers run in the order of their due times, so this function's timer comes after those, even on a busy machine. (A
+ * timer without a delay would overtake them.) Returns immediately if the scripts are known to have set no timer.
+ * @returns whether the page has scripts that may have started something
  */
 export async function untilTimersRan(graceMs: number): Promise<boolean> {
   const scripted = '[onload], [onerror], canvas, meta[http-equiv="refresh" i]';
@@ -95,7 +94,7 @@ export async function untilTimersRan(graceMs: number): Promise<boolean> {
   return true;
 }
 
-/** Returns whether the document has no element: nothing of it was parsed. */
+/** Whether the document has no element, because none was parsed. */
 export function isWithoutElement(): boolean {
   return (document as { readonly documentElement: Element | null }).documentElement === null;
 }

@@ -12,7 +12,7 @@ export interface PageWriter {
   readonly lineBreak: () => void;
   /** @param keepsLines whether line breaks are shown, as in `white-space: pre` */
   readonly text: (text: string, keepsLines: boolean) => void;
-  /** Whether the writer accepts no more. */
+  /** Whether the writer accepts no further content. */
   readonly isFull: () => boolean;
 }
 
@@ -21,7 +21,7 @@ interface Walked {
   readonly isShown: boolean;
   readonly keepsLines: boolean;
   readonly ends: readonly (() => void)[];
-  /** The assigned nodes of a slot; null if `next` leads from one child to its sibling. */
+  /** The assigned nodes of a slot; null for other elements, whose children are reached by `next`. */
   readonly children: readonly Node[] | null;
   at: number;
   next: Node | null;
@@ -30,8 +30,8 @@ interface Walked {
 }
 
 /**
- * Returns a function that reads a property of a node by its prototype's getter. Fields of a form and images of a document can shadow the
- * node's own properties.
+ * Returns a function that reads a property of a node by the getter of its prototype. The node's own property may be shadowed by fields of a
+ * form or images of a document.
  */
 export function readerOf<T>(type: { readonly prototype: object }, name: string): (node: Node) => T {
   const { get } = Object.getOwnPropertyDescriptor(type.prototype, name) as { get: () => unknown };
@@ -39,14 +39,13 @@ export function readerOf<T>(type: { readonly prototype: object }, name: string):
 }
 
 /**
- * Walks through the visible document including open shadow roots, without frames. Does not recurse, because a page may nest its elements
- * to any depth.
- *
+ * Walks through the visible document, including open shadow roots but without frames. Does not recurse, because a page may nest its
+ * elements to any depth.
  * @param end by `performance.now()`
  * @returns whether the end of the document was reached
  */
 export function walkPage(writers: readonly PageWriter[], end: number): boolean {
-  /** Elements whose content is not shown, or is no text of the page. */
+  /** Elements whose content is not shown, or is not text of the page. */
   const skipped = new Set(
     'audio canvas datalist embed frame frameset head iframe img input meter object option progress rp script select style svg template textarea title video'.split(
       ' ',
@@ -82,7 +81,7 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
     if (skipped.has(tag) && !isImage) return null;
     const { display, visibility, contentVisibility, whiteSpaceCollapse } = getComputedStyle(element);
     if (display === 'none') return null;
-    // If scripts are enabled, it has no box, although its style does not show that.
+    // If scripts are enabled, a `noscript` element has no box, although its style does not show that.
     if (tag === 'noscript' && Element.prototype.getClientRects.call(element).length === 0) return null;
     const isShown = visibility === 'visible';
     if (isImage) {
@@ -146,7 +145,7 @@ export interface TextWriter extends PageWriter {
   readonly written: () => string;
 }
 
-/** Writes the text of a page like `innerText`: a line for each block, an empty line around a paragraph, a tab between cells. */
+/** Writes the text of a page like `innerText`: each block on a line, an empty line around a paragraph, and a tab between cells. */
 export function writeText(maxLength: number): TextWriter {
   const paragraphs = new Set([
     'blockquote',

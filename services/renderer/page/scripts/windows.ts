@@ -6,14 +6,13 @@ declare const waits: PageWaits;
 declare const own: typeof Own;
 
 /**
- * Freezes pictures that are fixed to the viewport and clipped by an element of the page, like a window onto the picture. Scripts move
- * such pictures with the scroll position. Each stays as it is seen with its window in the middle of the viewport. The page is at its top
- * before and after.
- *
+ * Freezes pictures that are fixed to the viewport and clipped by an element of the page, which is like a window onto the picture. Scripts
+ * move such pictures with the scroll position. Each picture stays as it is seen when its window is in the middle of the viewport. The page
+ * is at its top before and after.
  * @returns the frozen elements
  */
 export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTMLElement>> {
-  /** Each one is scrolled to, which takes a few frames. */
+  /** Maximum number of windows. Each is scrolled to, which takes a few frames. */
   const maxWindows = 20;
   /** Maximum height of a window, in viewport heights. A taller clip contains a whole page and is not a window in it. */
   const maxHeight = 2;
