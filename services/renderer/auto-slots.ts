@@ -10,7 +10,7 @@ export interface Machine {
 }
 
 const mebibyte = 1024 * 1024;
-/** Formula of the chart for the memory of a renderer. */
+/** Memory of a renderer by the formula of the chart. */
 const memory = { base: 1024 * mebibyte, perSlot: 400 * mebibyte } as const;
 
 /** Three slots keep two cores busy. A fourth slot would only use memory (`npm run bench -- slots`, ADR 11). */
@@ -33,9 +33,8 @@ export function machineOf(readFile: (path: string) => string | undefined = readI
 }
 
 /**
- * Returns the number of processors that the container's quota allows; undefined without a quota. Node.js 24 reads only the quota of
- * cgroup version 2, and rounds it down.
- *
+ * Returns the number of processors that the container's quota allows; undefined without a quota. This function exists because Node.js 24
+ * reads only the quota of cgroup version 2, and rounds it down.
  * @see https://docs.kernel.org/admin-guide/cgroup-v2.html
  * @see https://docs.kernel.org/scheduler/sched-bwc.html
  */

@@ -31,27 +31,27 @@ export interface RendererConfig extends CommonConfig {
   readonly region: Region;
   /** Maximum number of concurrent captures. */
   readonly slots: number;
-  /** The headless shell renders all captures except those with antiBot, which need the full browser. */
+  /** Path of the headless shell. It renders all captures except those with antiBot, which need the full browser. */
   readonly headlessShellPath: string;
   readonly chromiumPath: string;
   readonly sandbox: 'on' | 'off';
-  /** A browser is replaced after this number of captures. */
+  /** Number of captures after which a browser is replaced. */
   readonly capturesPerBrowser: number;
-  /** If all browsers together use more memory than this, the capture that uses most of it is ended. */
+  /** Maximum memory of all browsers together. Above it, the capture that uses the most is ended. */
   readonly browserMemoryBytes: number;
-  /** A capture whose browser uses more than this is ended. */
+  /** Limits of a single capture. A capture whose browser exceeds one of them is ended. */
   readonly captureLimits: CaptureLimits;
   /** CIDR ranges that captures may access. */
   readonly egressAllow: readonly string[];
-  /** CIDR ranges that captures may not access. Takes precedence over `egressAllow`. */
+  /** CIDR ranges that captures may not access. They override `egressAllow`. */
   readonly egressDeny: readonly string[];
   /** The proxy through which captures connect; undefined for direct connections. */
   readonly upstreamProxy: UpstreamProxy | undefined;
   /** Maximum download of one capture, in bytes. */
   readonly downloadBytes: number;
-  /** Folder of compiled filter lists; undefined: a short built-in list. */
+  /** Folder of compiled filter lists. If undefined, a short built-in list is used. */
   readonly filtersPath: string | undefined;
-  /** Path of the module that creates the stealth provider; undefined: full Chromium. */
+  /** Path of the module that creates the stealth provider. If undefined, full Chromium is used. */
   readonly stealthProvider: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface CaptureLimits {
   /** Processes and threads. A worker is a thread, and a frame of another site is a process. */
   readonly processes: number;
   readonly descriptors: number;
-  /** Messages from the browser to this process. Each request, frame, navigation and console message causes several. */
+  /** Messages from the browser to this process. Each request, frame, navigation and console message of a page causes several. */
   readonly messages: number;
 }
 

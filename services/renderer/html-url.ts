@@ -1,5 +1,5 @@
 /**
- * Address of supplied HTML: an origin that no server can have. (`.invalid` is reserved by RFC 2606. An https origin has the rights of an
- * ordinary web page, unlike about:blank and file:.)
+ * Address of supplied HTML. It has an origin that no server can have, because `.invalid` is reserved by RFC 2606. It is an https origin,
+ * because about:blank and file: do not have the rights of an ordinary web page.
  */
 export const htmlUrl = 'https://html.webcapture.invalid/';

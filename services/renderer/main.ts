@@ -93,7 +93,7 @@ await runService({
         rendererMetrics.ended(end);
       },
       onReturn: ({ reason, heldMs }) => {
-        // Counts as a failure of this service, not of the capture, so that the state of the region shows it.
+        // The failure counts for this service, not for the capture, so that the state of the region shows it.
         const failure = { cause: 'service' } as const;
         if (reason === 'store_unavailable') recent.add({ failure, queueWaitMs: null, renderMs: heldMs });
         rendererMetrics.returned(reason);

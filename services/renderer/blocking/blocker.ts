@@ -24,7 +24,7 @@ export interface Blocker {
   readonly log: Logger;
 }
 
-/** This renderer cannot use the compiled lists. The message says which command to run. */
+/** Thrown if this renderer cannot use the compiled lists. The message says which command to run. */
 export class FilterSetError extends Error {
   constructor(message: string, path: string, options?: { cause?: unknown }) {
     super(`${message} Compile them again: node deploy/filters/cli.ts ${path}`, options);
@@ -33,9 +33,9 @@ export class FilterSetError extends Error {
 }
 
 /**
- * Loads the filter lists compiled into the folder `path`, in tens of milliseconds. Without such a folder it loads the
- * project's short list and logs a warning. Throws {@link FilterSetError} if the folder was compiled for another version
- * of the engine or is damaged.
+ * Loads the filter lists that were compiled into the folder `path`, in tens of milliseconds. If the folder does not exist, loads the
+ * project's short list and logs a warning. Throws {@link FilterSetError} if the folder was compiled for another version of the engine or is
+ * damaged.
  */
 export async function loadBlocker(options: { path?: string | undefined; log: Logger }): Promise<Blocker> {
   const { path, log } = options;

@@ -11,16 +11,16 @@ import { RequestGuard } from './requests.ts';
 import { unlockScrolling } from './scripts/hiding.ts';
 import { callInFrame, listFrames, type Frame } from './frames.ts';
 
-/** Maximum time that a capture waits for answers to consent dialogs; then remaining dialogs are hidden. */
+/** Maximum time that a capture waits for answers to consent dialogs. After it, remaining dialogs are hidden. */
 const maxConsentMs = 3000;
 
-/** Time of the search for a dialog if a consent manager was detected; otherwise the page is checked once. */
+/** Maximum time of the search for a dialog if a consent manager was detected. Without one, the page is checked once. */
 const lateDialogMs = 1000;
 
-/** Maximum time for hiding after the wait. */
+/** Maximum time for hiding, which follows that wait. */
 const maxHidingMs = 2000;
 
-/** Maximum number of frames that are cleaned up before the shot. On pages with more frames, the others are mostly ads. */
+/** Maximum number of frames that are cleaned up before the shot. On pages with more frames, most of the others are ads. */
 const maxFrames = 20;
 
 /** Blocking in one page during one capture. It ends with the page. */
@@ -50,8 +50,8 @@ export class BlockingSession {
   }
 
   /**
-   * Starts blocking in a new page, from the next navigation on, for the options of the capture. Call it before that
-   * navigation, and only if an option is on. Rejects if the page no longer exists.
+   * Starts blocking in a new page for the options of the capture. Call it before the first navigation, and only if an option of `block` is
+   * on. Rejects if the page no longer exists.
    */
   static async start(page: Page, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> {
     const session = new BlockingSession(page, block, blocker);
@@ -75,11 +75,10 @@ export class BlockingSession {
   }
 
   /**
-   * Cleans up the page: waits once per document until consent dialogs have been answered, hides the leftovers of blocked
-   * content, and unlocks scrolling. Call it when the page has loaded, and again before the shot if the page has changed
-   * much; the second call takes a few milliseconds. `deadline` is a Unix time in milliseconds; steps that are incomplete
-   * at that time are skipped. Never rejects: if the cleanup fails, the capture continues with the page in its current
-   * state.
+   * Cleans up the page: waits once per document until consent dialogs have been answered, hides the leftovers of blocked content, and
+   * unlocks scrolling. Call it when the page has loaded, and again before the shot if the page has changed much; the second call takes a
+   * few milliseconds. Never rejects: if the cleanup fails, the capture continues with the page in its current state.
+   * @param deadline Unix milliseconds; steps that are incomplete at that time are skipped
    */
   async hideBlockedLeftovers(deadline: number): Promise<void> {
     const end = performance.now() + (deadline - Date.now());

@@ -10,7 +10,7 @@ import { blockingWorld } from './frames.ts';
 /** Name of the function through which a page's consent script sends messages to this process. */
 const consentBinding = 'webcaptureConsentSend';
 
-/** The parts that answer consent dialogs: the script for every frame, and the rules for each. */
+/** The parts that answer consent dialogs: the script, which is the same for every frame, and the rules for each frame. */
 export interface ConsentKit {
   readonly script: string;
   /** The start-up message for a frame's script, as JSON: the configuration and the rules that apply to its address. */
@@ -29,7 +29,7 @@ const config = {
   enableCosmeticRules: true,
   enableGeneratedRules: true,
   detectRetries,
-  // For dialogs without a rule: reject if they have a button for it, acknowledge if that is their only option.
+  // Dialogs without a rule are rejected if they have a button for that. They are acknowledged if that is their only option.
   heuristicMode: 'tier1',
   logs: { lifecycle: false, rulesteps: false, detectionsteps: false, evals: false, errors: false, messages: false },
 };
@@ -76,7 +76,7 @@ interface ConsentFrame {
   readonly contextId: number;
 }
 
-/** Maximum number of frames that are queried before the shot. On pages with more frames, the others are mostly ads. */
+/** Maximum number of frames that are queried before the shot. On pages with more frames, most of the others are ads. */
 const maxFramesAsked = 20;
 
 /** Answers the consent dialogs of one page, in all its frames, from its first document on. */
@@ -115,8 +115,8 @@ export class ConsentWatch {
   }
 
   /**
-   * Waits until the open dialogs have been answered, for at most `timeoutMs`. If there is none, it checks each frame once, or
-   * searches for up to `searchMs` if a dialog is expected. Never rejects.
+   * Waits until the open dialogs have been answered, for at most `timeoutMs`. If no dialog is open, it checks each frame once, or searches
+   * for up to `searchMs` if a dialog is expected. Never rejects.
    */
   async awaitAnswers(timeoutMs: number, searchMs: number): Promise<ConsentOutcome> {
     const documents = this.#documents;
@@ -131,7 +131,7 @@ export class ConsentWatch {
     try {
       const times = [timeoutMs, Math.min(timeoutMs, searchMs)].map(Math.round);
       const answer = evaluate(target, { contextId, expression: `webcaptureConsent.awaitAnswer(${times.join(', ')})` });
-      // A frame that is too busy to end its wait is ignored.
+      // If a frame is too busy to end its wait, it is ignored.
       return (await withDeadline(answer, timeoutMs + 250, 'answering a consent dialog')) as ConsentAnswer;
     } catch {
       return null;

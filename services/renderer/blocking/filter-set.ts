@@ -16,7 +16,7 @@ export type ListOption = keyof typeof listOf;
 export type ListKind = (typeof listOf)[ListOption];
 export const listKinds: readonly ListKind[] = Object.values(listOf);
 
-/** Returns the options with a list that are on. */
+/** Returns the options of `block` that are on and have a list. */
 export function listOptionsOf(block: RenderOptions['block']): readonly ListOption[] {
   return (Object.keys(listOf) as ListOption[]).filter((option) => block[option] === true);
 }
@@ -37,7 +37,7 @@ export interface FilterManifest {
   readonly rules: number;
 }
 
-/** Conditions of the lists (`!#if`) that are true here. */
+/** Conditions of the lists (`!#if`) that are true in this browser. */
 const environment = new Map([['env_chromium', true]]);
 
 /**

@@ -23,7 +23,7 @@ interface FrameTree {
   readonly childFrames?: readonly FrameTree[];
 }
 
-/** Returns the frames of the targets, parents before their children, without those of removed targets. */
+/** Returns the frames of the targets, parents before their children. Omits frames of targets that were removed. */
 export async function listFrames(targets: readonly CommandTarget[], timeoutMs: number): Promise<Frame[]> {
   const trees = await Promise.all(
     targets.map(async (target): Promise<Frame[]> => {
@@ -43,8 +43,7 @@ function flatten(tree: FrameTree): FrameTree['frame'][] {
 }
 
 /**
- * Calls a function in the isolated world of blocking in a frame, where it can use `own`.
- *
+ * Calls a function in a frame, in the isolated world of blocking. The function can use `own`.
  * @throws DocumentGoneError, DeadlineError, or the error of the function
  */
 export async function callInFrame<A extends readonly unknown[], R>(

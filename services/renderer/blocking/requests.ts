@@ -11,11 +11,10 @@ type PausedRequest = TargetEvents['Fetch.requestPaused'];
 const maxImages = 1000;
 
 /**
- * Decides about each request of a page before it leaves the browser. A blocked request fails at once as `blockedbyclient`.
- *
- * The guard pauses requests with CDP: a Playwright route needs three times the processor time for each request, disables the
- * cache, and does not see redirect targets. The guard does not see WebSockets, which CDP does not pause, or requests that shared
- * workers make, which belong to no page.
+ * Decides about each request of a page before it leaves the browser. A blocked request fails immediately with `blockedbyclient`. The guard
+ * pauses requests by CDP. A Playwright route would need three times the processor time for each request, disable the cache, and not see
+ * redirect targets. Two kinds of requests escape the guard: WebSockets, which CDP does not pause, and requests of shared workers, which
+ * belong to no page.
  */
 export class RequestGuard {
   readonly #block: RenderOptions['block'];
@@ -45,7 +44,7 @@ export class RequestGuard {
     return { images: [...this.#images], frames: [...this.#frames] };
   }
 
-  /** Returns the first blocked requests with the filter that matched each; null for media, which no filter decides. */
+  /** Returns the first blocked requests, each with the filter that matched it. The filter is null for media, which no filter decides. */
   describeBlocked(): readonly (BlockedRequest & { readonly filter: string | null })[] {
     const { engines } = this.#blocker;
     return this.#remembered.map((request) => {
@@ -55,7 +54,7 @@ export class RequestGuard {
     });
   }
 
-  /** Whether a script that looks like a consent manager's was allowed: its dialog may open late. */
+  /** Whether a script was allowed that looks like one of a consent manager. Its dialog may open late. */
   get consentScriptSeen(): boolean {
     return this.#consentScriptSeen;
   }
@@ -78,7 +77,7 @@ export class RequestGuard {
         ? [{ urlPattern: '*' }]
         : (['Media', 'XHR', 'Fetch', 'Other', 'Document'] as const).map((resourceType) => ({ resourceType }));
     if (!this.#block.media) return requests;
-    // Only the response of a script's request shows whether it is a part of a video.
+    // Whether a script's request loads a part of a video is visible only in its response.
     const answers = (['XHR', 'Fetch'] as const).map((resourceType) => ({
       resourceType,
       requestStage: 'Response' as const,
@@ -196,7 +195,7 @@ export function isMediaUrl(url: string): boolean {
   return pathname !== undefined && mediaPath.test(pathname);
 }
 
-/** Whether a Content-Type is one of audio, video, or a playlist of such. */
+/** Whether a Content-Type is that of audio, video, or a playlist. */
 export function isMediaContentType(contentType: string | undefined): boolean {
   return contentType !== undefined && mediaType.test(contentType);
 }
@@ -204,7 +203,7 @@ export function isMediaContentType(contentType: string | undefined): boolean {
 const consentScript =
   /consent|onetrust|otsdkstub|cookielaw|cookiebot|didomi|usercentrics|quantcast|\bcmp\b|cmp2|trustarc|truste|sourcepoint|privacy-mgmt|iubenda|osano|termly|axeptio|klaro|tarteaucitron|borlabs|complianz|gdpr|cookie-?(?:banner|law|script|yes|first|notice|bar|control|info|pro|hub|hint|popup|modal)/i;
 
-/** Whether a script's address looks like that of a consent manager. (Not `js.cookie.js`, which many sites use.) */
+/** Whether a script's address looks like that of a consent manager. (`js.cookie.js` does not count, because many sites use it.) */
 export function isConsentScript(url: string): boolean {
   const { host, pathname } = URL.parse(url) ?? { host: '', pathname: '' };
   return consentScript.test(host + pathname);

@@ -3,19 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { callExpression } from './isolated-world.ts';
 
 /**
- * The name of an event. When it is dispatched on the document, {@link watchActivity} cancels it if the page's scripts are idle. The same
- * name with `-due` at its end requests the list of due callbacks; the answer is the detail of an event whose name ends in `-answer`. The
- * names are random, so a page cannot use them to detect that it is watched.
+ * The name of an event. If the page's scripts are idle, {@link watchActivity} cancels the event when it is dispatched on the document. An
+ * event with the suffix `-due` requests the list of due callbacks; the answer is the detail of an event with the suffix `-answer`. The
+ * names are random, so that a page cannot use them to detect that it is watched.
  */
 export const stillQuestion = `webcapture-${randomUUID()}`;
 
 /**
  * Records the callbacks that the scripts of a page have scheduled, and whether anything may call them again. It runs in the page's own
- * world before the page's scripts and replaces functions there that take a callback. A page can detect that, so antiBot captures do not
- * use it.
- *
- * Everything uncertain counts as activity: all operations whose end cannot be observed here (requests, workers, decoding), and any
- * observer. Code that runs after the page's scripts uses no built-in object, because pages change those.
+ * world before the page's scripts, and replaces functions there that take a callback. A page can detect that, so antiBot captures do not
+ * use it. Everything uncertain counts as activity: any observer, and all operations whose end cannot be observed here (requests, workers,
+ * decoding). Code that runs after the page's scripts uses no built-in object, because pages change those.
  */
 function watchActivity(question: string): void {
   'use strict';
@@ -28,14 +26,14 @@ function watchActivity(question: string): void {
     const value: unknown = owner && Object.getOwnPropertyDescriptor(owner, name)?.value;
     return typeof value === 'function' ? (value as Callback) : undefined;
   };
-  // A null prototype keeps properties that a page adds to `Object.prototype` from acting as traps.
+  // A page may add properties to `Object.prototype`. Without a null prototype, they would act as traps of the proxy.
   const proxyOf = (native: Callback, handler: ProxyHandler<Callback>) =>
     new Proxy(native, Object.setPrototypeOf(handler, null) as ProxyHandler<Callback>);
   const replace = (owner: Owner, name: string, handler: ProxyHandler<Callback>) => {
     const native = functionOf(owner, name);
     if (native === undefined) return;
     const replaced = ((owner as Record<string, unknown>)[name] = proxyOf(native, handler));
-    // Without this, the native class remains reachable through its objects, and `instanceof` fails for them.
+    // Otherwise the native class would be reachable through its objects, and `instanceof` would fail for them.
     const { prototype } = native as { prototype?: object };
     if (prototype?.constructor === native) prototype.constructor = replaced;
   };
@@ -66,7 +64,7 @@ function watchActivity(question: string): void {
   }
   /** Due callbacks by kind and id: a timer and a frame may have the same id. */
   const dueByKind: Record<string | number, Due>[] = [];
-  /** How often callbacks have run, by the name of the scheduling function and the delay. */
+  /** Number of runs of callbacks, by the name of the scheduling function and the delay. */
   const runs = emptyRecord<number>();
   const delayOf = (given: unknown) => {
     const delay = typeof given === 'number' || typeof given === 'string' ? +given : 0;
@@ -84,7 +82,7 @@ function watchActivity(question: string): void {
       replace(page, name, {
         apply: (native, self, args: unknown[]) => {
           const run = args[0];
-          // The callback is a string of code, or an error.
+          // If `run` is not a function, it is a string of code, or an error.
           if (typeof run !== 'function') {
             mayBeCalled = true;
             return apply(native, self, args);
@@ -250,7 +248,7 @@ function watchActivity(question: string): void {
     for (const event of events) noteAccess(owner, `on${event}`, 'set');
   }
 
-  // The page navigates to another document, or to another fragment of this one.
+  // Time at which the page began to navigate to another document, or to another fragment of this one.
   let leftAt: number | undefined;
   const destination = prototypeOf('NavigationDestination');
   const sameDocument = functionOf(destination && Object.getOwnPropertyDescriptor(destination, 'sameDocument'), 'get');

@@ -8,7 +8,7 @@ export interface BrowserPoolOptions extends BrowserSource {
   /** Maximum number of browsers. */
   readonly maxBrowsers: number;
   /**
-   * Whether the pool launches all browsers in advance. Otherwise it launches a browser for a capture and closes it when it is
+   * Whether the pool launches all browsers in advance. Otherwise it launches a browser when a capture needs one, and closes it when it is
    * idle.
    */
   readonly isWarm: boolean;
@@ -42,9 +42,9 @@ interface Waiting extends PromiseWithResolvers<CapturePage> {
 }
 
 /**
- * Browsers of one kind, each for one capture at once. The pool has one browser more than the maximum number of parallel
- * captures. The next capture therefore finds a browser with a warm page while the page of the last capture closes, and while a
- * browser is replaced. A browser is replaced after a number of captures, after a capture timed out in it, and when it fails.
+ * Browsers of one kind. Each runs one capture at a time. The pool has one browser more than the maximum number of parallel captures. The
+ * next capture therefore finds a browser with a warm page while the page of the last capture closes, and while a browser is replaced. A
+ * browser is replaced after a number of captures, after a capture timed out in it, and when it fails.
  */
 export class BrowserPool {
   readonly #options: BrowserPoolOptions;
@@ -80,9 +80,7 @@ export class BrowserPool {
     return pool;
   }
 
-  /**
-   * `up` also during the moment in which all browsers are being replaced: a capture that arrives then waits for the first one.
-   */
+  /** The state is `up` also while all browsers are being replaced. A capture that arrives then waits for the first new one. */
   get state(): BrowserState {
     if ([...this.#browsers].some((browser) => browser.isConnected)) return 'up';
     return this.#launchFailures === 0 && !this.#closed.signal.aborted ? 'up' : 'down';
@@ -90,10 +88,9 @@ export class BrowserPool {
 
   /**
    * Returns a page for one capture, in a browser that runs no other capture at the same time.
-   *
-   * @param own whether the browser serves only this capture, and none before or after it
-   * @param reuseFor the account whose earlier capture may have used the page, and whose next capture may use it; without it, the
-   * page is not shared
+   * @param own whether the browser serves only this capture, and no capture before or after it
+   * @param reuseFor the account whose earlier captures may have used the page and whose later captures may use it; without it, the page is
+   * not shared
    * @throws BrowserLostError if no browser becomes available in time
    */
   async acquire({
@@ -109,7 +106,7 @@ export class BrowserPool {
       return await withDeadline(waiting.promise, acquireTimeoutMs, 'waiting for a browser');
     } catch (error) {
       this.#waiting = this.#waiting.filter((one) => one !== waiting);
-      // The page may arrive at the moment of the timeout. It is released then.
+      // The page may arrive at the moment of the timeout. In this case it is released.
       void waiting.promise.then((page) => page.release()).catch(() => undefined);
       if (error instanceof BrowserLostError) throw error;
       throw new BrowserLostError('no browser is available', { cause: error });
@@ -141,15 +138,15 @@ export class BrowserPool {
       waiting.resolve(waiting.reuseFor === undefined ? browser.take(onRelease) : browser.takeToKeep(onRelease));
       return false;
     });
-    // The idle browsers are kept for other accounts than those that wait, so they are renewed.
+    // No waiting capture can use the idle browsers, which are kept for other accounts, so their pages are renewed.
     const wanted = this.#waiting.filter(({ own }) => !own).length - this.#renewals.size;
     for (const browser of this.#idle.filter(isKept).slice(0, Math.max(0, wanted))) this.#renew(browser);
     this.#launchMissing(spares);
   }
 
   /**
-   * Returns a browser that has served no capture for a capture with `own`. For other captures, returns the browser whose page is
-   * kept for their account, or one with a fresh page, preferably a browser that has served.
+   * Takes an idle browser. For a capture with `own`, returns a browser that has served no capture. For other captures, returns the browser
+   * whose page is kept for their account; otherwise one with a fresh page, preferably one that has served captures before.
    */
   #takeIdle({ own, reuseFor }: Waiting): CaptureBrowser | undefined {
     const fresh = this.#idle.filter((browser) => !isKept(browser));
@@ -187,7 +184,7 @@ export class BrowserPool {
   #launchMissing(spares: number): void {
     const { maxBrowsers, isWarm } = this.#options;
     const own = this.#waiting.filter((waiting) => waiting.own).length;
-    // Idle browsers that have served other captures are closed to make room.
+    // To make room, idle browsers that have served captures are closed.
     const excess = this.#browsers.size + own - maxBrowsers;
     for (const browser of this.#idle.splice(0, Math.max(0, Math.min(excess, own)))) this.#discard(browser);
     const room = maxBrowsers - this.#browsers.size;
@@ -225,7 +222,7 @@ export class BrowserPool {
     const start = performance.now();
     const browser = await CaptureBrowser.launch(this.#options, (failed, reason) => {
       log.warn({ reason, pid: failed.launched.pid }, 'browser failed');
-      // A failed browser that runs a capture is replaced when that capture has ended.
+      // If the failed browser runs a capture, it is replaced when that capture has ended.
       if (this.#idle.includes(failed)) this.#serve();
     });
     this.#launchFailures = 0;
@@ -242,19 +239,20 @@ export class BrowserPool {
 
   async #release(browser: CaptureBrowser, { own, reuseFor }: Waiting, hasCompleted: boolean): Promise<void> {
     const { capturesPerBrowser } = this.#options;
-    // Only one browser is replaced at once. Others that are due continue to serve.
+    // Browsers are replaced one by one. Others that are due continue to serve.
     const isUsedUp = browser.served >= capturesPerBrowser && this.#launches.size === 0;
     const mayContinue = !own && !isUsedUp && browser.isUsable;
     const mayKeep = mayContinue && hasCompleted && reuseFor !== undefined;
     const isWiped = mayKeep && (await browser.keep(reuseFor, this.#keptPages.maxCaptures));
     if (isWiped || (mayContinue && browser.isUsable && (await browser.renew()))) this.#idle.push(browser);
     else this.#discard(browser);
-    // A launch takes one processor for half a second, so the pool launches when a capture has ended and not while one starts.
+    // A launch takes one processor for half a second. The pool therefore launches a browser when a capture has ended, and not while one
+    // starts.
     this.#serve(own ? 1 : 0);
     this.#startIdleTimer();
   }
 
-  /** Closes a browser. Returns false, because the browser is not kept. */
+  /** Closes a browser. Returns false, which means that the browser is not kept. */
   #discard(browser: CaptureBrowser): false {
     this.#browsers.delete(browser);
     track(this.#closings, browser.close());

@@ -19,9 +19,9 @@ export interface BrowsersConfig
     Partial<Pick<RendererConfig, 'stealthProvider' | 'caBundle'>> {
   /** Defaults to {@link defaultCaptureLimits}. */
   readonly captureLimits?: Partial<CaptureLimits>;
-  /** A browser that does not answer for this many milliseconds is killed and replaced. */
+  /** Time in milliseconds after which a browser that does not answer is killed and replaced. */
   readonly livenessTimeoutMs?: number;
-  /** Browsers for antiBot are closed after this many milliseconds without work. */
+  /** Time without work, in milliseconds, after which browsers for antiBot are closed. */
   readonly antiBotIdleTimeoutMs?: number;
 }
 
@@ -57,7 +57,7 @@ export interface Browsers {
   acquire(wanted: {
     readonly antiBot: boolean;
     readonly ownBrowser: boolean;
-    /** The account whose captures may use the same page sequentially. */
+    /** The account whose captures may use the same page one after another. */
     readonly reuseFor?: string | undefined;
   }): Promise<CapturePage>;
   close(): Promise<void>;
@@ -71,7 +71,7 @@ export async function startBrowsers(
     readonly egress: PageEgress;
     /** Called for each capture that is aborted because its page exceeded a limit. */
     readonly onPageLimit?: ((resource: Resource) => void) | undefined;
-    /** See BrowserSource. */
+    /** See {@link BrowserSource}. */
     readonly onPageReused?: (() => void) | undefined;
     readonly onWipe?: ((outcome: WipeOutcome) => void) | undefined;
   },
@@ -82,7 +82,7 @@ export async function startBrowsers(
   };
   const { egress, log } = deps;
   const stealth = await loadStealthProvider(config.stealthProvider, config.chromiumPath);
-  // Invalid switches fail here and not in the first capture.
+  // Invalid switches are reported here, and not in the first capture.
   await stealthSwitches(stealth);
   log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
   const home = config.caBundle && (await createBrowserHome(config.caBundle.certificates));
@@ -104,7 +104,7 @@ export async function startBrowsers(
     idleTimeoutMs: antiBotIdleTimeoutMs,
     ...(deps.onPageReused && { onPageReused: deps.onPageReused }),
     ...(deps.onWipe && { onWipe: deps.onWipe }),
-    // One more than the number of parallel captures, so that each capture finds a browser with a warm page.
+    // The number exceeds the number of parallel captures by one, so that each capture finds a browser with a warm page.
     maxBrowsers: slots + 1,
   };
   const pool = await BrowserPool.start({

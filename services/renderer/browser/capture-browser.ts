@@ -23,10 +23,7 @@ export interface BrowserSource {
   readonly egress: PageEgress;
   readonly setup?: PageSetup;
   readonly guard: ResourceGuard;
-  /**
-   * A browser that does not answer for this many milliseconds is killed, so that its capture does not wait for its own
-   * deadline.
-   */
+  /** Time in milliseconds after which a browser that does not answer is killed. Its capture then does not wait for its own deadline. */
   readonly livenessTimeoutMs: number;
   /** Called for each capture that reuses the page of an earlier one. */
   readonly onPageReused?: () => void;
@@ -39,8 +36,8 @@ const answerTimeoutMs = 1000;
 const sessionTimeoutMs = 10_000;
 
 /**
- * One browser, from its launch to its end. It runs one capture at once, so parallel captures share no process. Its next
- * page is opened between two captures.
+ * One browser, from its launch to its end. It runs one capture at a time, so parallel captures share no process. Its next page is opened
+ * between two captures.
  */
 export class CaptureBrowser {
   readonly launched: LaunchedBrowser;
@@ -76,9 +73,8 @@ export class CaptureBrowser {
 
   /**
    * Launches a browser and opens its first page.
-   *
-   * @param onFailure called at most once when the browser is unusable: it exited, or it was killed because it did not
-   * respond. Not called after `close`
+   * @param onFailure called at most once when the browser becomes unusable because it exited, or was killed because it did not respond; not
+   * called after `close`
    * @throws Error that says what is missing, or BrowserLostError if the browser opens no page
    */
   static async launch(
@@ -121,7 +117,7 @@ export class CaptureBrowser {
     return this.#kept?.account;
   }
 
-  /** `performance.now()` at the time when the page was wiped; undefined for an unused page. */
+  /** Value of `performance.now()` at which the page was wiped; undefined for an unused page. */
   get keptSince(): number | undefined {
     return this.#kept?.since;
   }
@@ -134,8 +130,7 @@ export class CaptureBrowser {
 
   /**
    * Returns the page for one capture.
-   *
-   * @param onRelease called when the capture has ended, with whether it completed; it must call `keep`, `renew` or `close`
+   * @param onRelease called when the capture has ended, with a flag whether it completed; must call `keep`, `renew` or `close`
    */
   take(onRelease: (hasCompleted: boolean) => Promise<void>): CapturePage {
     const page = this.#warm;
@@ -147,7 +142,7 @@ export class CaptureBrowser {
     const exceeded = new AbortController();
     this.#capture = {
       onExceeded: (failure) => {
-        // Abort first, so that the capture fails with this error and not with the loss of its browser.
+        // The signal aborts first, so that the capture fails with this error and not because it lost its browser.
         exceeded.abort(failure);
         this.#fail(failure.message);
       },
@@ -165,7 +160,7 @@ export class CaptureBrowser {
       responds: () => this.#liveness.responds(answerTimeoutMs),
       undoLater: (step) => void this.#keepable?.undo.push(step),
       release: async (end) => {
-        // The proxy session may close before the page.
+        // The listener is removed because the proxy session may close before the page.
         page.context.off('requestfailed', onRequestFailed);
         this.#capture = undefined;
         // No other check detects a part of the browser that hangs.
@@ -197,8 +192,8 @@ export class CaptureBrowser {
   }
 
   /**
-   * Wipes the page of the last capture for the next capture of the same account, unless `maxCaptures` captures have used
-   * it. Returns whether it did. If not, the caller must call `renew`.
+   * Wipes the page of the last capture for the next capture of the same account. Does nothing if `maxCaptures` captures have used the page.
+   * Returns whether the page can be reused; if not, the caller must call `renew`.
    */
   async keep(account: string, maxCaptures: number): Promise<boolean> {
     const [last, keepable] = [this.#used, this.#keepable];
@@ -213,7 +208,7 @@ export class CaptureBrowser {
     return this.isReady;
   }
 
-  /** Closes the page of the last capture and opens the next one. Returns whether it did. */
+  /** Closes the page of the last capture and opens the next one. Returns whether that succeeded. */
   async renew(): Promise<boolean> {
     const { egress, setup } = this.#source;
     const last = this.#used ?? this.#warm;
@@ -235,10 +230,10 @@ export class CaptureBrowser {
     // Errors after this point are not failures of the browser.
     this.#hasFailed = true;
     this.#stop();
-    // A browser that hangs, or floods this process, does not close in order.
+    // A browser that hangs, or that floods this process with messages, does not close in order.
     if (!this.#mayServeAgain) this.launched.kill();
     await this.launched.close();
-    // Their ports may be given to the next page, so they close after the browser.
+    // The ports of the sessions may be given to other pages, so the sessions close after the browser.
     await Promise.all([this.#warm?.proxySession.close(), this.#used?.proxySession.close()]);
   }
 
@@ -259,7 +254,7 @@ export class CaptureBrowser {
 
 /** State of a page in use that may be kept, until it is wiped or closed. */
 interface KeepablePage {
-  /** Used by this capture only. */
+  /** Only this capture uses the session. */
   readonly session: OwnSession;
   readonly traces: ReuseBlockers;
   /** Steps to undo before another capture uses the page. */
@@ -271,18 +266,18 @@ interface KeepablePage {
 /** State of a page that was wiped. */
 interface KeptPage {
   readonly account: string;
-  /** The session of its next capture. */
+  /** The session that the next capture of the page uses. */
   readonly session: OwnSession;
   readonly since: number;
   readonly captures: number;
 }
 
-/** Number of checks for an answer in one timeout. */
+/** Number of liveness checks within one timeout. */
 const checksPerTimeout = 15;
 
 /**
- * Checks periodically that a browser answers. If an answer takes `timeoutMs`, the browser hangs and `onUnresponsive` is
- * called once. The time is counted in checks, so a pause of this process does not count against the browser.
+ * Checks periodically that a browser answers. If an answer takes `timeoutMs`, the browser hangs and `onUnresponsive` is called once. The
+ * time is counted in checks, so that a pause of this process is not mistaken for a hanging browser.
  */
 class Liveness {
   /** A session with the whole browser. */
@@ -320,7 +315,7 @@ class Liveness {
 
   async #askAgain(): Promise<void> {
     this.#asking = true;
-    // Rejects if the browser exited, which other listeners handle.
+    // The request rejects if the browser exited, which other listeners handle.
     await this.#ask().catch(() => this.stop());
     this.#asking = false;
   }

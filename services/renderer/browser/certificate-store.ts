@@ -5,25 +5,24 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { removeFolder } from './temp-folder.ts';
 
-/** A home folder for browsers. */
+/** A home folder for browsers, with a certificate store. */
 export interface BrowserHome {
   readonly folder: string;
-  /** Never throws. */
+  /** Removes the folder. Never throws. */
   remove(): Promise<void>;
 }
 
 const run = promisify(execFile);
 
-/** Time for a large bundle on a busy machine; 50 certificates take 0.4 s (measured). */
+/** Timeout for a large bundle on a busy machine; 50 certificates take 0.4 s (measured). */
 const timeoutMs = 30_000;
 
 /**
- * Creates a home folder whose certificate store contains the authorities. Chromium has no switch for authorities, and as an unprivileged
+ * Creates a home folder whose certificate store contains the authorities. Chromium has no switch for authorities, and an unprivileged
  * process cannot write policies. On Linux, both browsers read the NSS database in their home folder (measured with Chromium 156).
  * `--ignore-certificate-errors-spki-list` is not an alternative: it accepts every chain that contains the certificate of the authority,
- * which anybody can append, without a check of signatures and names.
- *
- * @param certificates one each, in PEM
+ * without checking signatures and names. Anybody can append that certificate.
+ * @param certificates one certificate each, in PEM
  * @throws Error that says what is missing
  */
 export async function createBrowserHome(certificates: readonly string[]): Promise<BrowserHome> {
@@ -35,7 +34,7 @@ export async function createBrowserHome(certificates: readonly string[]): Promis
       certificates.map(async (pem, index) => {
         const file = join(folder, `${index}.pem`);
         await writeFile(file, pem);
-        // C: trusted for certificates of servers, and for nothing else.
+        // The flag C trusts the authority for certificates of servers, and for nothing else.
         return `-A -n authority-${index} -t C,, -a -i ${file} -d sql:${database}\n`;
       }),
     );

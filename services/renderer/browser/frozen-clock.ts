@@ -7,34 +7,33 @@ interface TemporalInstant {
   toZonedDateTimeISO(zone: unknown): Record<string, Callback>;
 }
 
-/** `Temporal`, which the library of types does not have yet. */
+/** The types of `Temporal`, which TypeScript's library does not have yet. */
 interface TemporalClasses {
   readonly Now: Record<string, (zone?: unknown) => unknown>;
   readonly Instant: object;
 }
 
 /**
- * Stops the clock of a document at `time` (Unix milliseconds) and seeds its random numbers. Timers go on. A callback of
- * `requestAnimationFrame` sees a clock that advances with each frame, so that animations by scripts proceed in equal steps on every
- * machine. After `maxFrames` such frames, a loop is not continued. The document begins with `performance.now()` at `startMs`.
- *
- * Code that runs after the page's scripts uses no built-in object, because pages change those.
+ * Stops the clock of a document at `time` (Unix milliseconds) and seeds its random numbers. Timers continue to run. In a callback of
+ * `requestAnimationFrame`, the clock advances by a fixed step with each frame, so that animations by scripts show the same states on every
+ * machine. After `maxFrames` such frames, a loop is not continued. The document begins with `performance.now()` at `startMs`. Code that
+ * runs after the page's scripts uses no built-in object, because pages change those.
  */
 function freezeClock(time: number, seed: number, question: string): void {
   'use strict';
   const startMs = 1000;
   const frameMs = 50;
   const maxFrames = 60;
-  /** A page that reads the clock this often between two frames waits for it to advance. */
+  /** Number of reads of the clock between two frames from which the page probably waits for the clock to advance. */
   const maxReads = 1e6;
-  /** A longer timer does not continue a loop. */
+  /** Maximum delay of a timer that continues a loop. */
   const maxTimerMs = 250;
   const { apply, construct, defineProperty, setPrototypeOf } = Reflect;
   const page = globalThis as unknown as Record<string, Callback> & typeof globalThis;
   const NativeDate = Date;
   const { floor, imul } = Math;
   const microtask = queueMicrotask;
-  // A null prototype keeps properties that a page adds to `Object.prototype` from acting as traps.
+  // A page may add properties to `Object.prototype`. Without a null prototype, they would act as traps of the proxy.
   const proxyOf = <T extends object>(native: T, handler: ProxyHandler<T>): T => {
     setPrototypeOf(handler, null);
     return new Proxy(native, handler);
@@ -97,7 +96,7 @@ function freezeClock(time: number, seed: number, question: string): void {
     }
   }
 
-  // Mulberry32.
+  // The generator is Mulberry32.
   let state = seed;
   define(
     Math,
@@ -159,7 +158,7 @@ function freezeClock(time: number, seed: number, question: string): void {
       return next > maxFrames ? heldId-- : schedule(request, self, args, 'frame', next, startMs + next * frameMs);
     });
   }
-  // Many loops draw a frame after a timer.
+  // Timers can belong to a loop, because many loops request the next frame from a timer.
   replace('setTimeout', (request, self, args: unknown[]) => {
     const isOfLoop = frame > 0 && typeof args[0] === 'function' && !((args[1] as number) > maxTimerMs);
     return isOfLoop ? schedule(request, self, args, 'timer', frame) : apply(request, self, args);
@@ -181,7 +180,7 @@ function freezeClock(time: number, seed: number, question: string): void {
   });
 }
 
-/** Type of the event with which the renderer asks a document whether loops of frames are running: they cancel the event. */
+/** Type of the event with which the renderer asks a document whether loops of frames are running. Running loops cancel the event. */
 export const loopsQuestion = 'webcapture-loops';
 
 /** Returns the source of a script that freezes a document before its own scripts run. @param time Unix milliseconds */

@@ -5,7 +5,7 @@ export interface CommandTarget {
   readonly send: CDPSession['send'];
 }
 
-/** The document that a script was to run in no longer exists: the page or frame has navigated, or was removed. */
+/** Thrown if the document in which a script was to run no longer exists, because the page or frame has navigated or was removed. */
 export class DocumentGoneError extends Error {
   constructor(cause: unknown) {
     super('the document is gone', { cause });

@@ -11,7 +11,7 @@ interface LaunchOptions {
   readonly executablePath: string;
   readonly sandbox: 'on' | 'off';
   readonly switches: readonly string[];
-  /** Playwright's switches to omit. */
+  /** Switches of Playwright that are omitted. */
   readonly withoutSwitches?: readonly string[];
   /** Home folder with the certificate store; by default that of this process. */
   readonly home?: string | undefined;
@@ -23,9 +23,9 @@ export interface LaunchedBrowser {
   readonly pid: number;
   /** The folder of its temporary files. */
   readonly folder: string;
-  /** Closes the browser in order, or kills it if that times out. Never throws. */
+  /** Closes the browser in order. If that times out, kills it. Never throws. */
   readonly close: () => Promise<void>;
-  /** Kills all of its processes at once. */
+  /** Kills all processes of the browser immediately. */
   readonly kill: () => void;
 }
 
@@ -33,8 +33,7 @@ const launchTimeoutMs = 30_000;
 const closeTimeoutMs = 5000;
 
 /**
- * Maximum length of the path of a folder for Chromium's sockets: Chromium appends 45 characters, and the limit of a
- * socket path is 107.
+ * Maximum length of the path of a folder for Chromium's sockets. Chromium appends 45 characters, and a socket path may have at most 107.
  */
 const maxTempPathLength = 62;
 
@@ -46,9 +45,8 @@ const environment = (temp: string, home = homedir()) => ({
 });
 
 /**
- * Launches a browser without a page; its temporary files are removed with it. The browser's default proxy leads nowhere:
- * traffic leaves only through the proxy sessions of its contexts.
- *
+ * Launches a browser without a page; its temporary files are removed with it. The default proxy of the browser does not exist, so traffic
+ * leaves only through the proxy sessions of its contexts.
  * @throws Error that says what is missing
  */
 export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBrowser> {
@@ -86,7 +84,7 @@ function start(
     proxy: { server: deadProxy },
     env: environment(temp, home),
     timeout: launchTimeoutMs,
-    // This process stops its browsers itself, after their captures.
+    // Playwright must not handle signals, because this process stops its browsers itself, after their captures.
     handleSIGHUP: false,
     handleSIGINT: false,
     handleSIGTERM: false,
@@ -102,9 +100,7 @@ async function readPid(browser: Browser): Promise<number> {
   return main.id;
 }
 
-/**
- * A process, identified by its number and start, because Linux reuses numbers. `startedAt` is undefined without /proc.
- */
+/** A process, identified by its number and its start, because Linux reuses numbers. `startedAt` is undefined without /proc. */
 interface KnownProcess {
   readonly pid: number;
   readonly startedAt: string | undefined;
@@ -112,7 +108,7 @@ interface KnownProcess {
 
 const isThere = ({ pid, startedAt }: KnownProcess) => startedAt !== undefined && readStart(pid) === startedAt;
 
-/** A process and all its descendants; undefined without /proc, empty if the process has ended. */
+/** Returns a process and all its descendants; undefined without /proc, empty if the process has ended. */
 function treeOf(root: KnownProcess): readonly KnownProcess[] | undefined {
   const tree = readProcessTree(root.pid)?.map(({ pid }) => ({ pid, startedAt: readStart(pid) }));
   return tree === undefined || isThere(root) ? tree : [];
@@ -125,7 +121,7 @@ async function closeBrowser(browser: Browser, root: KnownProcess): Promise<void>
   } catch {
     killBrowser(browser, root);
   }
-  // A hanging process outlives its browser, and nothing else would end it.
+  // A hanging process can outlive its browser. Nothing else ends such a process.
   for (const one of processes) if (isThere(one)) killProcess(one.pid);
 }
 

@@ -6,11 +6,16 @@ import { answerRequests, openOwnSession, setDefaultMetrics, type OwnSession, typ
 /** A page whose capture has a CDP session that is not shared. */
 export type WipeablePage = WarmPage & { readonly cdp: OwnSession };
 
-/** Outcome of a wipe: the page may be reused, the capture did something that cannot be undone, or a step failed. */
+/**
+ * Outcome of a wipe: `wiped` means that the page may be reused, `refused` that the capture did something that cannot be undone, and
+ * `failed` that a step of the wipe failed.
+ */
 export const wipeOutcomes = ['wiped', 'refused', 'failed'] as const;
 export type WipeOutcome = (typeof wipeOutcomes)[number];
 
-/** The wipe runs after the response of the capture. A page that exceeds this time is closed, with everything that keeps it busy. */
+/**
+ * Timeout of the wipe, which runs after the response of the capture. A page that exceeds it is closed, with everything that keeps it busy.
+ */
 const wipeTimeoutMs = 3000;
 
 const worldName = 'webcapture';
@@ -18,7 +23,7 @@ const worldName = 'webcapture';
 /** Path of the empty document that a wiped page shows; the request reaches no server. */
 const emptyPath = '/.well-known/webcapture-empty';
 
-/** The response has no client hints, because the browser remembers hints that a server requests for the origin. */
+/** The response requests no client hints, because the browser would remember the request for the origin. */
 const emptyDocument = {
   headers: [
     { name: 'content-type', value: 'text/html' },
@@ -27,11 +32,11 @@ const emptyDocument = {
   body: '',
 };
 
-/** All kinds of storage except cookies, which are removed for all sites at once. `local_storage` includes session storage. */
+/** All kinds of storage except cookies, which are removed for all sites together. `local_storage` includes session storage. */
 const storageTypes =
   'file_systems,indexeddb,local_storage,service_workers,cache_storage,interest_groups,shared_storage,storage_buckets';
 
-/** Whether a document has no site: it has no storage, or uses that of the parent document. */
+/** Whether a document has no site of its own: it has no storage, or uses that of the parent document. */
 const isEmptyDocument = (url: string) => url === '' || url === 'about:blank' || url === 'about:srcdoc';
 
 /** Records what a capture does that a wipe of its page cannot undo. */
@@ -64,7 +69,7 @@ export class ReuseBlockers {
     this.#hasMore = true;
   };
 
-  /** The browser stores the credentials of an address and logs in with them again. */
+  /** If an address contains credentials, the browser stores them and logs in with them again. */
   readonly #requested = (request: { url(): string }): void => {
     if (/^\w+:\/\/[^/?#]*@/.test(request.url())) this.#hasMore = true;
   };
@@ -72,22 +77,19 @@ export class ReuseBlockers {
   readonly #navigated = (frame: Frame): void => {
     const url = frame.url();
     if (isEmptyDocument(url)) return;
-    // The addresses of other documents, such as data: and blob:, do not contain their origin.
+    // Only web addresses contain their origin; data: and blob: addresses do not.
     if (/^https?:/.test(url)) this.#origins.add(new URL(url).origin);
     else this.#hasMore = true;
   };
 }
 
 /**
- * Removes what a capture has left in its page and its context, so that another capture of the same account can use them. The HTTP cache
- * and the network state of servers (HSTS, names, TLS sessions) stay.
- *
- * A page is refused if the wipe is not certain to be complete: the page and all its frames must have had one origin, and no worker.
- *
+ * Removes what a capture has left in its page and its context, so that another capture of the same account can use them. The HTTP cache and
+ * the network state of servers (HSTS, names, TLS sessions) stay. A page is refused if the wipe is not certain to be complete: the page and
+ * all its frames must have had the same origin, and must not have started a worker.
  * @param browserSession a session with the whole browser
  * @param undo removes the settings of the capture that Playwright keeps for the page
- * @returns the outcome and, if wiped, the page with a new session and its proxy session paused; otherwise the caller must close
- *   the page
+ * @returns the outcome and, if wiped, the page with a new session and its proxy session paused; otherwise the caller must close the page
  */
 export async function wipePage(
   page: WipeablePage,
@@ -113,12 +115,12 @@ async function wipe(
 ): Promise<WipeablePage | undefined> {
   const { cdp, frameId, proxySession } = page;
   const origin = traces.onlyOrigin;
-  // The limit cut the connections of this capture, and would cut those of the next one.
+  // A reached limit has cut the connections of this capture, and would cut those of the next capture too.
   if (origin === undefined || proxySession.stats().limitReached !== undefined) return undefined;
   const [next, { targetInfos }] = await Promise.all([
     openOwnSession(page.page),
     browserSession.send('Target.getTargets'),
-    // With scripts disabled, no dialog blocks the page, and the page does not navigate.
+    // While scripts are disabled, no dialog can block the page, and the page cannot navigate.
     cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
   ]);
   const own = targetInfos.find(({ targetId }) => targetId === frameId);
@@ -127,8 +129,9 @@ async function wipe(
   if (own?.browserContextId === undefined || inContext.length > 1) return undefined;
   const { browserContextId } = own;
 
-  // An empty document of the same origin ends the last one, with its timers, requests and frames. In the same process, the last document
-  // has ended when the new one is committed, including its unload handlers. In another process, it could continue to run in parallel.
+  // Loading an empty document of the same origin ends the last document, with its timers, requests and frames. Both documents have the same
+  // process. The last one, including its unload handlers, has therefore ended when the new one is committed. In another process, it could
+  // continue to run.
   const url = `${origin}${emptyPath}`;
   const [before, stopAnswering] = await Promise.all([
     next.send('Runtime.getIsolateId'),
@@ -141,10 +144,10 @@ async function wipe(
   ]);
   if (before.id !== after.id || traces.onlyOrigin !== origin) return undefined;
   await evaluate(next, { contextId, expression: callExpression(clearTab, []) });
-  // With the session paused, a request that outlives its document cannot set a cookie.
+  // While the session is paused, a request that outlives its document cannot set a cookie.
   proxySession.pause();
   await Promise.all([
-    // The settings of this session end with it: viewport, init scripts, disabled scripts, background.
+    // Detaching the session ends its settings: viewport, init scripts, disabled scripts, background.
     cdp.detach(),
     stopAnswering(),
     next.send('Storage.clearDataForOrigin', { origin, storageTypes }),
@@ -158,11 +161,11 @@ async function wipe(
 }
 
 /**
- * Clears the name of the tab, which survives its documents, and the names of storage buckets, which survive the removal of their content.
+ * Clears the name of the tab, which survives a navigation, and the names of storage buckets, which survive the removal of their content.
  * Runs in the page.
  */
 async function clearTab(): Promise<void> {
-  // Two changes: the document does not send an empty name to the browser if its own name is already empty.
+  // The name is set twice, because the document does not send an empty name to the browser if its own name is already empty.
   window.name = 'x';
   window.name = '';
   // A context that is not secure has no buckets.

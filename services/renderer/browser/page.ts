@@ -7,7 +7,7 @@ import { watchActivityScript } from './activity.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import { windowSize } from './switches.ts';
 
-/** The browser exited while a page of it was in use. The cause is unknown: it may be another page. */
+/** Thrown if the browser exited while a page of it was in use. Another page may have caused the exit. */
 export class BrowserLostError extends Error {
   constructor(message = 'the browser exited unexpectedly', options?: { cause: unknown }) {
     super(message, options);
@@ -28,7 +28,7 @@ export interface PageSetup {
 /** A CDP session with a page. */
 export type PageSession = Pick<CDPSession, 'send' | 'on' | 'off'>;
 
-/** A session that is separate from Playwright's: its settings end with it. */
+/** A separate session from Playwright's. Its settings end when it is detached. */
 export type OwnSession = PageSession & Pick<CDPSession, 'detach'>;
 
 /** An unused page in a new context. One capture uses the page; then it is closed. */
@@ -36,20 +36,20 @@ export interface WarmPage {
   readonly context: BrowserContext;
   readonly page: Page;
   /**
-   * Shared with Playwright, which has enabled Page and Network in it, unless the page may be reused. Code that enables Fetch or Runtime
-   * needs a separate session.
+   * The session that Playwright uses too, and in which it has enabled Page and Network. A page that may be reused has a separate session
+   * instead. Code that enables Fetch or Runtime needs a separate session.
    */
   readonly cdp: PageSession;
   readonly proxySession: ProxySession;
   /** CDP id of the main frame; it does not change when the page navigates. */
   readonly frameId: string;
-  /** Sets the answer for sites that request credentials, where the browser would prompt; by default the login is cancelled. */
+  /** Sets the answer for sites that request credentials, for which the browser would prompt. By default the login is cancelled. */
   readonly answerLogins: (answer: LoginAnswer) => void;
   /** Whether the page's process has crashed, so that the page can no longer navigate. */
   crashed(): boolean;
 }
 
-/** Returns the answer to a site that requests credentials. The id is that of the request, in one session. */
+/** Returns the answer to a site that requests credentials. The id is that of the request in one session. */
 export type LoginAnswer = (asked: {
   readonly requestId: string;
   readonly authChallenge: { readonly source?: 'Server' | 'Proxy'; readonly origin: string };
@@ -69,16 +69,16 @@ const networkEvents = ['request', 'response', 'requestfinished', 'requestfailed'
 const ignore = () => undefined;
 
 /**
- * In the headless shell a page can close, resize and move its own window. In a tab of the full browser these functions do nothing. A frame
- * could call its own functions on the page's window, so the script replaces them in all frames. `print` would report at once that the page
- * has been printed, and many pages then navigate.
+ * In the headless shell, a page can close, resize and move its own window. In a tab of the full browser these functions do nothing. The
+ * script replaces them in all frames, because a frame can call its own functions on the page's window. `print` would report immediately
+ * that the page has been printed, and many pages then navigate.
  */
 const keepWindowScript = `for (const name of ['close', 'print', 'resizeTo', 'resizeBy', 'moveTo', 'moveBy']) window[name] = { [name]() {} }[name];`;
 
 /**
- * Sets the default viewport for a page of the headless shell, independent of its window. Without it, `screen.orientation.lock` turns the screen
- * of the whole browser, also for later pages. When one of two sessions with such an override ends, the override ends for both, so it must be set
- * again in the other.
+ * Sets the default viewport for a page of the headless shell, independent of its window. Without it, `screen.orientation.lock` would turn
+ * the screen of the whole browser, also for later pages. If two sessions set such an override and one of them ends, the override ends for
+ * both. It must then be set again in the other session.
  */
 export async function setDefaultMetrics(session: PageSession): Promise<void> {
   await session.send('Emulation.setDeviceMetricsOverride', {
@@ -102,7 +102,7 @@ export async function openWarmPage(
   const proxySession = await egress.openSession();
   let context: BrowserContext | undefined;
   const open = async (): Promise<WarmPage> => {
-    // The capture sets the size, which takes 1 ms on a warm page.
+    // The capture sets the size itself, which takes 1 ms on a warm page.
     const opened = (context = await browser.newContext({
       viewport: null,
       acceptDownloads: false,
@@ -123,7 +123,7 @@ export async function openWarmPage(
       ...(setup ? [watchLogins(page, (asked) => answerLogin(asked))] : []),
       stopListening(page),
     ]);
-    // Closes the windows that a page can still open, for example by a script that clicks a link with a target.
+    // Windows that a page can still open are closed, for example those of a script that clicks a link with a target.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));
     if (!setup) await setDefaultMetrics(cdp);
     const answerLogins = (answer: LoginAnswer) => void (answerLogin = answer);
@@ -161,11 +161,11 @@ export interface CapturePage extends WarmPage {
   /** Aborts when the page exceeds a resource limit; the reason is the ServiceError with which the capture fails. */
   readonly exceeded: AbortSignal;
   /**
-   * Closes the page in any state. Call it once; it never throws. `timedOut` says that the capture did not end by itself, which in most
-   * cases is the fault of the page and sometimes of the browser. Without `hasCompleted`, the page is not reused.
+   * Closes the page in any state. Call it once; it never throws. `timedOut` means that the capture did not end by itself, usually because
+   * of the page and sometimes because of the browser. Without `hasCompleted`, the page is not reused.
    */
   readonly release: (end?: { readonly timedOut: boolean; readonly hasCompleted?: boolean }) => Promise<void>;
-  /** Registers a step that runs before another capture uses the page. It removes a setting of Playwright that stays with the page. */
+  /** Registers a step that removes a setting which Playwright keeps for the page. It runs before another capture uses the page. */
   readonly undoLater: (step: () => Promise<unknown>) => void;
 }
 
@@ -174,9 +174,9 @@ export interface CapturePage extends WarmPage {
  * in. When the login is cancelled, the page shows the body of the refusal, as in the headless shell.
  */
 async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
-  // A separate session, because captures may detach theirs.
+  // The session is separate, because captures may detach theirs.
   const session = await page.context().newCDPSession(page);
-  // Rejected when the page or the request no longer exists.
+  // The command fails if the page or the request no longer exists.
   session.on('Fetch.requestPaused', ({ requestId }) => {
     session.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
   });
@@ -214,10 +214,9 @@ function implementationOf(object: Page | BrowserContext): Implementation | undef
 }
 
 /**
- * Returns Playwright's session with the page and the id of its main frame. With a second session, Chromium sends every event of the page
- * twice, and each command passes six more layers of Playwright, which cost more time than the command.
- *
- * Opens a second session if Playwright's internals differ; a test checks the installed version.
+ * Returns Playwright's session with the page and the id of its main frame. A second session would be slower: Chromium would send every
+ * event of the page twice, and each command would pass six more layers of Playwright, which cost more time than the command. A second
+ * session is opened only if Playwright's internals differ; a test checks the installed version.
  */
 async function openSession(page: Page): Promise<{ readonly cdp: PageSession; readonly frameId: string }> {
   const delegate = implementationOf(page)?.delegate;
@@ -236,9 +235,7 @@ export async function openOwnSession(page: Page): Promise<OwnSession> {
   return session;
 }
 
-/**
- * Stops the scripts and the loading of a page permanently. These are among the few commands that reach a page whose main thread is busy.
- */
+/** Stops the scripts and the loading of a page permanently. These commands, unlike most others, reach a page whose main thread is busy. */
 export async function stopActivity(cdp: PageSession): Promise<void> {
   await Promise.all([
     cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
@@ -289,8 +286,8 @@ export async function answerRequests(
 }
 
 /**
- * Delays the failure of a command that fails because the page or its browser closed until after the events of the closure, as in a separate
- * session.
+ * Delays the failure of a command that fails because the page or its browser closed. It then follows the events of the closure, as in a
+ * separate session.
  */
 function settleEventsBeforeErrors(session: DriverSession): PageSession {
   const send = async (...command: Parameters<CDPSession['send']>) => {
@@ -307,15 +304,13 @@ function settleEventsBeforeErrors(session: DriverSession): PageSession {
 }
 
 /**
- * Runs work with many Playwright calls as one call. For each of its calls, Playwright captures a stack trace for a possible error, which
- * takes a tenth of this process's time for a capture.
- *
- * Runs the work unchanged if Playwright's internals differ; a test checks the installed version.
+ * Runs work with many Playwright calls as one call. For each call, Playwright captures a stack trace for a possible error. For a capture
+ * this takes a tenth of this process's time. Runs the work unchanged if Playwright's internals differ; a test checks the installed version.
  */
 export async function withoutCallTraces<T>(on: Browser | Page, work: () => Promise<T>): Promise<T> {
   const internals = on as unknown as Internals;
   if (internals._wrapApiCall === undefined) return work();
-  // Playwright would rewrite an error that passes through.
+  // Playwright would change an error that passes through this function.
   const [done] = await internals._wrapApiCall(() => Promise.allSettled([work()]), { internal: true });
   if (done.status === 'rejected') throw done.reason;
   return done.value;
@@ -323,9 +318,8 @@ export async function withoutCallTraces<T>(on: Browser | Page, work: () => Promi
 
 /**
  * Removes Playwright's listeners for the page's console and scripts. Captures do not need them, and a page that logs continuously would
- * keep this process busy. With a listener, the browser also formats logged errors at once, which the page can detect.
- *
- * Does nothing if Playwright's internals differ; a test checks the installed version.
+ * keep this process busy. If a listener exists, the browser also formats logged errors immediately, which the page can detect. Does nothing
+ * if Playwright's internals differ; a test checks the installed version.
  */
 async function stopListening(page: Page): Promise<void> {
   await implementationOf(page)?.delegate?._mainFrameSession?._client?.send('Runtime.disable');
@@ -333,21 +327,19 @@ async function stopListening(page: Page): Promise<void> {
 
 /**
  * Sets the languages of workers, as in Accept-Language, for an unused context. Chromium starts a worker as soon as one of its sessions
- * allows it, and Playwright's session does so at once. Only the commands that Playwright itself sends before that apply when the worker's
- * script runs.
- *
- * Does nothing if Playwright's internals differ; a test checks the installed version.
+ * allows it, and Playwright's session does so immediately. When the worker's script runs, only the commands apply that Playwright itself
+ * has sent before. Does nothing if Playwright's internals differ; a test checks the installed version.
  */
 export function declareLanguages(context: BrowserContext, acceptLanguage: string): void {
   const options = implementationOf(context)?._options;
-  // For a frame with a separate process, Playwright also sets the locale, which cannot be a list. That command fails, and the setting that
-  // the frame has from elsewhere applies.
+  // Playwright also sets the locale, which cannot be a list, in a frame with a separate process. That command fails, and the frame keeps
+  // the setting that it has otherwise.
   if (options) options.locale = acceptLanguage;
 }
 
 /**
- * Whether an error of a request says that the browser did not find its proxy. When Chromium's network process dies, the new one has no
- * proxies for the existing contexts: their pages cannot reach any server.
+ * Whether an error of a request says that the browser did not find its proxy. If Chromium's network process dies, the new one does not know
+ * the proxies of the existing contexts, and their pages cannot reach any server.
  */
 export const hasLostProxy = (netError: string | undefined): boolean =>
   netError?.includes('ERR_PROXY_CONNECTION_FAILED') ?? false;

@@ -16,13 +16,13 @@ interface Internals {
 }
 
 /**
- * Processor time of this process that the messages of one browser may use: `burstMs` milliseconds at once, then `share` of the elapsed
+ * Processor time of this process that the messages of one browser may use: at first `burstMs` milliseconds, then `share` of the elapsed
  * time.
  */
 const burstMs = 500;
 const share = 0.25;
 
-/** Limits of a pause in milliseconds. Shorter pauses cost more than they save; during longer ones the browser would seem to hang. */
+/** Limits of a pause in milliseconds. A shorter pause costs more than it saves. During a longer one, the browser would seem to hang. */
 const pauseMs = { min: 10, max: 1000 } as const;
 
 /**
@@ -61,8 +61,8 @@ export class PipeThrottle {
     const [last, at] = [this.#last, performance.now()];
     const { user, system } = process.threadCpuUsage();
     const cpuMs = (user + system) / 1000;
-    // The time since the last messages of this browser was spent on them and on messages of other browsers. It is processor time: on a busy
-    // machine this process waits for a processor without doing work.
+    // The time since the last messages of this browser was used for them and for messages of other browsers. Processor time is counted,
+    // because on a busy machine this process also waits for a processor.
     const all = PipeThrottle.#all - last.allBefore;
     const spentMs = all === 0 ? 0 : ((cpuMs - last.cpuMs) * last.messages) / all;
     this.#creditMs = Math.min(burstMs, this.#creditMs + (at - last.at) * share) - spentMs;
@@ -78,8 +78,8 @@ export class PipeThrottle {
 }
 
 /**
- * Writes all messages of one turn of the event loop together. Playwright writes each message and its terminating zero separately, and
- * opening a page takes a dozen messages.
+ * Writes all messages of one turn of the event loop together. Playwright writes each message and its terminating zero separately, and a
+ * dozen messages open a page.
  */
 function gatherWrites(pipe: Writable): void {
   const write = pipe.write.bind(pipe) as (chunk: string) => boolean;
@@ -94,12 +94,12 @@ function gatherWrites(pipe: Writable): void {
 
 type Send = (...command: unknown[]) => Promise<unknown>;
 
-/** The session classes that are already patched. */
+/** Classes of sessions that are already patched. */
 const withoutTraces = new WeakSet<object>();
 
 /**
  * Disables the stack traces of Playwright's commands. Playwright creates an error for each command in advance, with a trace of its internal
- * calls, which is not used. The errors keep their messages, which name the command.
+ * calls that is not used. The errors keep their messages, which name the command.
  */
 function sendWithoutTraces(session: object): void {
   const sessions = Object.getPrototypeOf(session) as { send?: Send };
@@ -118,7 +118,7 @@ function sendWithoutTraces(session: object): void {
   };
 }
 
-/** Counts messages: each ends with a zero. */
+/** Counts messages by the zeros that terminate them. */
 function countEnds(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(0); at !== -1; at = chunk.indexOf(0, at + 1)) count += 1;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 export interface ProcessSample {
   readonly pid: number;
   readonly parent: number;
-  /** Ticks between the boot of the machine and the start of the process. Distinguishes processes with the same number. */
+  /** Ticks between the boot of the machine and the start of the process. They distinguish processes with the same number. */
   readonly startedAt: string;
   /** Processor time in milliseconds, including that of children that have been waited for. */
   readonly cpuMs: number;
@@ -22,25 +22,25 @@ const pageBytes = 4096;
 const tickMs = 10;
 
 /**
- * Time for which a process that belongs to no browser is skipped, in milliseconds. Linux reuses its number only after all others (32,768
- * by default), which takes more time.
+ * Time in milliseconds for which a process that belongs to no browser is skipped. Linux reuses its number only after all others (32,768 by
+ * default), which takes longer.
  */
 const foreignMs = 10_000;
 
 /**
  * Reads trees of processes from /proc. One reader serves all browsers. It skips processes that recently belonged to no browser, so a
- * reading costs one directory listing and a few files for each process of a browser. It reads synchronously on purpose: the thread pool
- * would take ten times as long.
+ * reading costs one directory listing and a few files for each process of a browser. It reads synchronously, because the thread pool would
+ * take ten times as long.
  */
 export class ProcessTable {
   readonly #foreign = new Set<string>();
   #clearedAt = performance.now();
 
-  /** Returns the processes below each root, the root first, in the order of the roots; undefined without /proc. */
+  /** Returns the processes below each root in the order of the roots, each root first. Returns undefined without /proc. */
   read(roots: readonly number[]): ProcessSample[][] | undefined {
     const names = listProcesses();
     if (names === undefined) return undefined;
-    // A browser starts before it becomes a root, so an earlier reading may have marked its processes as foreign.
+    // A browser runs before it becomes a root, so an earlier reading may have marked its processes as foreign.
     const hasNewRoot = roots.some((root) => this.#foreign.has(String(root)));
     const now = performance.now();
     if (hasNewRoot || now - this.#clearedAt > foreignMs) {
@@ -66,14 +66,14 @@ export function readProcessTree(root: number): ProcessSample[] | undefined {
   return new ProcessTable().read([root])?.[0];
 }
 
-/** Memory of a tree in bytes. Shared memory is counted once, as the largest share of one process. */
+/** Returns the memory of a tree in bytes. Shared memory is counted once, by the process that has the largest share. */
 export function treeBytes(tree: readonly ProcessSample[]): number {
   return sum(tree, 'privateBytes') + largestShare(tree);
 }
 
 /**
- * Memory of the trees of several browsers in bytes. They share the program file, which is counted once. The smallest share of a tree is
- * its estimate, because that tree shares little else.
+ * Returns the memory of the trees of several browsers in bytes. They share the program file, which is counted once. Its size is estimated
+ * as the smallest shared memory of a tree, because that tree shares little else.
  */
 export function forestBytes(trees: readonly (readonly ProcessSample[])[]): number {
   const shares = trees.filter((tree) => tree.length > 0).map(largestShare);
@@ -93,12 +93,12 @@ export function runsPages(pid: number): boolean {
   return readProcFile(`${pid}/cmdline`)?.includes('--type=renderer') ?? false;
 }
 
-/** Start of a process in ticks since boot; undefined if it has ended. */
+/** Returns the start of a process in ticks since boot; undefined if the process has ended. */
 export function readStart(pid: number): string | undefined {
   return statFields(readProcFile(`${pid}/stat`))[19];
 }
 
-/** Number of open file descriptors of the processes. */
+/** Returns the number of open file descriptors of the processes. */
 export function countDescriptors(tree: readonly ProcessSample[]): number {
   return tree.reduce((count, { pid }) => count + (list(`/proc/${pid}/fd`)?.length ?? 0), 0);
 }
@@ -113,7 +113,7 @@ function list(folder: string): string[] | undefined {
   }
 }
 
-/** The fields after the name: state, parent and so on. The name, in parentheses, may contain any character. */
+/** Returns the fields after the name: state, parent and so on. The name, in parentheses, may contain any character. */
 const statFields = (stat: string | undefined): readonly string[] =>
   stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
 
@@ -122,7 +122,7 @@ function readSample(name: string): ProcessSample | undefined {
   const [, resident, shared] = (readProcFile(`${name}/statm`) ?? '').split(' ', 3).map(Number);
   const startedAt = fields[19];
   if (startedAt === undefined || resident === undefined || shared === undefined) return undefined;
-  // utime, stime, cutime and cstime.
+  // The fields are utime, stime, cutime and cstime.
   const ticks = fields.slice(11, 15).reduce((total, field) => total + Number(field), 0);
   return {
     pid: Number(name),

@@ -18,7 +18,7 @@ import {
 export const resources = ['cpu', 'memory', 'disk', 'processes', 'descriptors', 'messages'] as const;
 export type Resource = (typeof resources)[number];
 
-/** A capture failed because its page exceeded a resource limit. */
+/** Thrown if the page of a capture exceeded a resource limit. */
 export class PageLimitError extends Error {
   readonly resource: Resource;
 
@@ -40,7 +40,7 @@ export interface GuardedCapture {
 export interface GuardedBrowser {
   /** Id of the main process. */
   readonly pid: number;
-  /** Folder of its files. */
+  /** Folder of the browser's files. */
   readonly folder: string;
   /** Number of messages that the browser has sent to this process. */
   readonly messages: () => number;
@@ -50,7 +50,7 @@ export interface GuardedBrowser {
 
 export interface ResourceGuardOptions {
   readonly limits: CaptureLimits;
-  /** Maximum memory of all browsers together. Above it, the capture that uses most is aborted. */
+  /** Maximum memory of all browsers together. Above it, the capture that uses the most is aborted. */
   readonly totalBytes: number;
   /** Processors for each capture when the maximum number of captures runs. */
   readonly processorShare: number;
@@ -58,14 +58,14 @@ export interface ResourceGuardOptions {
   readonly onExceeded?: (resource: Resource) => void;
 }
 
-/** A page that allocates as fast as possible takes about 1 GB per second. */
+/** Interval of checks. A page that allocates as fast as possible takes about 1 GB per second. */
 const checkIntervalMs = 250;
-/** Descriptors and files take longer to count and grow more slowly. */
+/** Descriptors and files are counted less often, because they take longer to count and grow more slowly. */
 const checksPerSlowCheck = 4;
 
 /**
- * A capture yields when it has used more than `maxShares` times its share of the processors in `checksBeforeYield` checks. A
- * capture within its share slows no other capture.
+ * A capture yields if, in each of `checksBeforeYield` checks, it has used more than `maxShares` times its share of the processors. A
+ * capture within its share does not slow down others.
  */
 const maxShares = 1.5;
 const checksBeforeYield = 2;
@@ -76,7 +76,7 @@ interface Usage {
   readonly messagesBefore: number;
   cpuMs: number;
   checkedAt: number;
-  /** Number of consecutive checks in which it used more than its share. */
+  /** Number of consecutive checks in which the capture used more than its share. */
   greedyChecks: number;
   hasYielded: boolean;
   hasEnded: boolean;
@@ -240,16 +240,16 @@ function limitOf(resource: Resource, limits: CaptureLimits): readonly [limit: nu
 }
 
 /**
- * Gives processes and their future children the lowest scheduling priority. Raising it again would require privileges. Where
- * Linux schedules sessions first (autogroups), this has no effect and is not needed: each browser is a session.
+ * Gives processes and their future children the lowest scheduling priority, which only privileged processes could raise again. If Linux
+ * schedules sessions first (autogroups), this has no effect and is not needed, because each browser is a session.
  */
 function yieldProcessors(tree: readonly ProcessSample[]): void {
   const commands = tree.map(({ pid }) => `chrt --idle --all-tasks --pid 0 ${pid}`);
-  // A process that has ended, or a machine without chrt, is not a failure.
+  // It is not a failure if a process has ended, or if the machine has no chrt.
   execFile('/bin/sh', ['-c', commands.join('; ')], { timeout: 5000 }, () => undefined);
 }
 
-/** Size in bytes of all files in a folder and its subfolders. */
+/** Returns the size in bytes of all files in a folder and its subfolders. */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   const sizes = entries.map(async (entry) =>

@@ -4,8 +4,8 @@ import type { BrowserContextOptions } from 'playwright';
 import { commonSwitches } from './switches.ts';
 
 /**
- * A way to render for antiBot: which browser, and how it is made to resemble a person's browser. Operators configure
- * another provider with WEBCAPTURE_STEALTH_PROVIDER (docs/stealth-providers.md).
+ * A way to render for antiBot: which browser is used, and how it is made to resemble a person's browser. Operators configure another
+ * provider with WEBCAPTURE_STEALTH_PROVIDER (docs/stealth-providers.md).
  */
 export interface StealthProvider {
   /** Name for the log. */
@@ -13,16 +13,16 @@ export interface StealthProvider {
   /** Path of a browser that speaks Chromium's DevTools protocol. */
   readonly executablePath: string;
   /**
-   * Command-line switches in addition to those that keep the browser's traffic inside the egress proxy; may query the
+   * Returns command-line switches in addition to those that keep the browser's traffic inside the egress proxy. The function may query the
    * executable for its version.
    */
   switches(): readonly string[] | Promise<readonly string[]>;
-  /** Playwright's switches to omit. */
+  /** Switches of Playwright that are omitted. */
   readonly withoutSwitches: readonly string[];
   readonly contextOptions: BrowserContextOptions;
   /** Scripts that run in the page before its own scripts. */
   readonly initScripts: readonly string[];
-  /** Size of the screen and outer size of the window, in CSS pixels, for a page with this viewport. */
+  /** Returns the size of the screen and the outer size of the window, in CSS pixels, for a page with this viewport. */
   window(viewport: Size): { readonly screen: Size; readonly outer: Size };
 }
 
@@ -37,7 +37,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** The operator's stealth provider is invalid; the message says what to change. */
+/** Thrown if the operator's stealth provider is invalid. The message says what to change. */
 class StealthProviderError extends Error {
   constructor(path: string, problem: string, options?: { cause?: unknown }) {
     super(`The stealth provider ${path} (WEBCAPTURE_STEALTH_PROVIDER) ${problem}`, options);
@@ -61,8 +61,7 @@ const shape: Readonly<Record<keyof StealthProvider, readonly [is: (value: unknow
 };
 
 /**
- * Returns the provider that the ES module at `path` creates; without a path the default one, full Chromium.
- *
+ * Returns the provider that the ES module at `path` creates. Without a path, returns the default one, full Chromium.
  * @throws StealthProviderError
  */
 export async function loadStealthProvider(path: string | undefined, chromiumPath: string): Promise<StealthProvider> {
@@ -97,7 +96,7 @@ function assertProvider(path: string, value: unknown): StealthProvider {
   return value as StealthProvider;
 }
 
-/** Switches of which Chromium uses only the last one, and switches that would bypass the egress proxy. */
+/** Switches that a provider must not set: Chromium uses only the last one of some of them, and others would bypass the egress proxy. */
 const ours = [
   '--disable-features',
   '--blink-settings',
@@ -130,8 +129,8 @@ const screen = { width: 1920, height: 1080 };
 const frameHeight = 87;
 
 /**
- * The default provider: full Chromium, which draws its window into memory, without the traces of automation. It
- * identifies itself correctly as Chromium on Linux: a false platform is detectable by its fonts and graphics.
+ * The default provider: full Chromium, which draws its window into memory, without the traces of automation. It identifies itself
+ * truthfully as Chromium on Linux, because its fonts and graphics would reveal a false platform.
  */
 function createStealthChromium(executablePath: string): StealthProvider {
   return {
@@ -144,13 +143,13 @@ function createStealthChromium(executablePath: string): StealthProvider {
       `--ozone-override-screen-size=${screen.width},${screen.height}`,
       // Sets navigator.webdriver to false, as in an ordinary browser.
       '--disable-blink-features=AutomationControlled',
-      // A page that prints itself would wait until the preview is closed.
+      // Without this switch, a page that prints itself would wait until the preview is closed.
       '--disable-print-preview',
     ],
     withoutSwitches: [
       '--headless',
       '--enable-automation',
-      // With its popup blocker the full browser returns null from window.open, as it does for a person.
+      // This switch is omitted: with its popup blocker, the full browser returns null from window.open, as it does for a person.
       '--disable-popup-blocking',
     ],
     contextOptions: {},

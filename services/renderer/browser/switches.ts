@@ -1,7 +1,7 @@
 /**
- * The proxy for traffic that belongs to no proxy session; it leads nowhere. Launch the browser with this proxy, and create each context
- * with the proxy of its session. If a future browser sends requests outside of a context, they fail at a port without a listener and do
- * not leave the machine. 9 is the discard port, which no ordinary process can bind.
+ * The proxy for traffic that belongs to no proxy session. Launch the browser with this proxy, and create each context with the proxy of its
+ * session. If a future browser sends requests outside of a context, they fail at a port without a listener and do not leave the machine.
+ * The port is 9, the discard port, which no ordinary process can bind.
  */
 export const deadProxy = 'http://127.0.0.1:9';
 
@@ -23,7 +23,8 @@ export const egressSwitches: readonly string[] = [
   '--disable-sync',
   '--disable-breakpad',
   '--no-pings',
-  // Chromium also downloads components on demand, even with updates disabled: models at each start, translation after a click in a page.
+  // Without this switch, Chromium also downloads components on demand, even if updates are disabled: models at each start, translation
+  // after a click in a page.
   `--component-updater=url-source=${deadProxy}/`,
   // Full Chromium requests the list of logged-in accounts.
   `--gaia-url=${deadProxy}/`,
@@ -57,21 +58,21 @@ const disabledByPlaywright = [
 
 const disabledFeatures = [
   ...disabledByPlaywright,
-  // Sends each form of a page to Google, through the proxy session of its capture.
+  // This feature would send each form of a page to Google, through the proxy session of the capture.
   'AutofillServerCommunication',
-  // Supplied HTML renders at an https origin, but its http images must load from the addresses in the HTML.
+  // This feature would load http images of supplied HTML by https, because such HTML renders at an https origin.
   'AutoupgradeMixedContent',
-  // Prompts before a page accesses a private network. A capture has no user, and the egress policy decides.
+  // This feature prompts before a page accesses a private network. A capture has no user, and the egress policy decides.
   'LocalNetworkAccessChecks',
-  // Makes WebRTC query names in the local network over multicast. The addresses that it hides stay private anyway: without UDP there are
-  // no candidates.
+  // This feature makes WebRTC query names in the local network over multicast. The addresses that it hides stay private anyway, because
+  // there are no candidates without UDP.
   'WebRtcHideLocalIpsWithMdns',
-  // Draws boxes that scroll at the offset of the compositor, which may be outdated. After scrolling to the end and back, a box that covers
-  // the viewport shows its end in the first 520 px of a picture (half of the captures; Chromium 156).
+  // This feature draws boxes that scroll at the offset of the compositor, which may be outdated. After scrolling to the end and back, a box
+  // that covers the viewport shows its end in the first 520 px of a picture (half of the captures; Chromium 156).
   'RasterInducingScroll',
 ];
 
-/** Chromium uses only the last of these switches. */
+/** Returns one switch for all features, because Chromium uses only the last of several. */
 function disabling(features: readonly string[]): string {
   return `--disable-features=${features.join(',')}`;
 }
@@ -89,9 +90,9 @@ const settingsOfPlaywright = [
 
 const blinkSettings = [
   ...settingsOfPlaywright,
-  // Paints the page below the viewport, so that a screenshot with a clip can show it. `captureBeyondViewport` does the same, but shows the
-  // page in a viewport of 1 × 1 px for a moment (page_handler.cc). Media queries then change, and images of `<source media>` load again:
-  // they were missing from up to a tenth of the pictures.
+  // Paints the page below the viewport, so that a screenshot with a clip can show it. `captureBeyondViewport` does the same, but for a
+  // moment it shows the page in a viewport of 1 × 1 px (page_handler.cc). Media queries then change, and images of `<source media>` load
+  // again. They were missing from up to a tenth of the pictures.
   'mainFrameClipsContent=false',
 ];
 
@@ -102,15 +103,15 @@ export const commonSwitches: readonly string[] = [
   `--blink-settings=${blinkSettings.join(',')}`,
   `--window-size=${windowSize.width},${windowSize.height}`,
   '--lang=en-US',
-  // V8 ends a page whose scripts use more memory than this, before it takes the memory of other pages.
+  // V8 ends a page whose scripts use more memory than this, before it takes memory from other pages.
   '--js-flags=--max-old-space-size=512',
   // Without this switch, large images may be missing from the first frame.
   '--disable-checker-imaging',
-  // The compositor thread may still draw the start of an animation that has been set to its end.
+  // Without this switch, the compositor thread may still draw the start of an animation that has been set to its end.
   '--disable-threaded-animation',
 ];
 
-/** Playwright's switches that are omitted for both browsers. */
+/** Switches of Playwright that both browsers omit. */
 export const withoutCommonSwitches: readonly string[] = [
   // With this switch, a page could send messages and change its address without a limit.
   '--disable-ipc-flooding-protection',
@@ -121,10 +122,10 @@ export const headlessShellSwitches: readonly string[] = [
   ...commonSwitches,
   disabling([
     ...disabledFeatures,
-    // Gives each document a new frame and view, so that both are created twice for the about:blank with which a page opens, in the same
-    // process: 7% of a small page's time. It does not affect which sites share a process.
+    // This feature gives each document a new frame and view, even in the same process. They are then created twice for each page, because
+    // it opens with about:blank, which takes 7% of a small page's time. The feature does not affect which sites share a process.
     'RenderDocument',
   ]),
-  // Makes window.open return null; full Chromium has a popup blocker for that.
+  // This switch makes window.open return null. Full Chromium has a popup blocker instead.
   '--block-new-web-contents',
 ];

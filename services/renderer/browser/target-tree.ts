@@ -2,7 +2,7 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession } from 'playwright';
 import type { CommandTarget } from './isolated-world.ts';
 
-/** The fields of a target's events that are read. */
+/** Those fields of a target's events that this module reads. */
 export interface TargetEvents {
   'Fetch.authRequired': { requestId: string; authChallenge: { source?: 'Server' | 'Proxy'; origin: string } };
   'Fetch.requestPaused': {
@@ -28,27 +28,25 @@ export interface Target extends CommandTarget {
   readonly on: <E extends keyof TargetEvents>(event: E, listener: (payload: TargetEvents[E]) => void) => void;
 }
 
-/** Maximum time that a frame or worker waits for its preparation; then it runs without it. */
+/** Maximum time that a frame or worker waits for its preparation. After it, it runs unprepared. */
 const prepareTimeoutMs = 2000;
 
 /**
- * The targets of one page: the attached session and, if the browser isolates sites, a session for each frame of another
- * site, at any depth. Each target is prepared before its first request, and so is each service worker.
- *
- * Frames are attached with nested messages. Flat sessions, which replace them, are not reachable through one of
- * Playwright's sessions, and a session that opens when Playwright announces the frame is too late for the frame's first
- * requests.
+ * The targets of one page: the attached session and, if the browser isolates sites, a session for each frame of another site, at any depth.
+ * Each target, including each service worker, is prepared before its first request. Frames are attached with nested messages. Flat
+ * sessions, which replace nested messages, cannot be reached through a session of Playwright. A session that opens when Playwright
+ * announces the frame is too late for the frame's first requests.
  */
 export class TargetTree {
   readonly #targets = new Set<Target>();
   readonly #prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>;
 
-  /** @param prepare prepares a target with frames, or a worker, before it runs */
+  /** @param prepare prepares a target before it runs: one function for targets with frames, one for workers */
   constructor(prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>) {
     this.#prepare = prepare;
   }
 
-  /** Follows the targets of a page. Resolves when the page's own target is prepared; rejects if its preparation failed. */
+  /** Follows the targets of a page. Resolves when the page's own target is prepared. Rejects if that preparation failed. */
   attach(session: Pick<CDPSession, 'send' | 'on'>): Promise<void> {
     return this.#add({
       send: session.send.bind(session),
@@ -95,7 +93,7 @@ export class TargetTree {
     try {
       await withDeadline(preparing, prepareTimeoutMs, 'preparing a frame or worker');
     } catch {
-      // The target was removed, or runs without its preparation. It must not delay the capture.
+      // The target was removed, or runs unprepared. In both cases it must not delay the capture.
     } finally {
       await child.send('Runtime.runIfWaitingForDebugger').catch(() => undefined);
     }

@@ -16,7 +16,7 @@ interface Message {
   readonly line?: number | undefined;
 }
 
-/** The part of the protocol's description of a value that a message shows. */
+/** Those parts of the protocol's description of a value that a message shows. */
 interface RemoteValue {
   readonly type: string;
   /** The value of a primitive. */

@@ -8,7 +8,10 @@ type Moving = NonNullable<RenderDiagnostics['moving']>;
 
 const worldName = 'webcapture-diagnostics';
 
-/** Maximum characters of a text that the page sends. More than is kept, so that the cut does not split a secret before it is removed. */
+/**
+ * Maximum number of characters of a text that the page sends. It exceeds the number that is kept, so that cutting the text off here does
+ * not split a secret before it is removed.
+ */
 const maxSent = 65_536;
 
 /** Reads the resources that have not loaded and the running animations of a document. */
@@ -28,7 +31,7 @@ export async function readMoving(
   };
 }
 
-/** Runs in the page. */
+/** Returns the resources that have not loaded and the running animations. Runs in the page. */
 function listMoving(maxItems: number, maxLength: number): Moving {
   const nameOf = (element: Element | null | undefined) => {
     if (!element) return '';

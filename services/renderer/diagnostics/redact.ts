@@ -12,7 +12,9 @@ export interface Redactor {
 
 const mark = '[redacted]';
 
-/** Shorter values are part of too many words, and removing them would make texts unreadable. */
+/**
+ * Minimum length of a secret that is removed. Shorter values are part of too many words, and texts would become unreadable without them.
+ */
 const minSecretLength = 3;
 
 /** Names of query parameters whose values grant access. */
@@ -30,8 +32,8 @@ export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
     const rest = values.reduce((remaining, value) => remaining.replaceAll(value, mark), text);
     return userName === null ? rest : rest.replace(userName, mark);
   };
-  // A page controls the length of a text, so only its beginning is examined. The cut may split a secret or an address, so a margin at the
-  // end is left out.
+  // A page controls the length of a text, so only its beginning is examined. Cutting it off may split a secret or an address, so a margin
+  // at the end is dropped.
   const margin = limits.url + Math.max(0, ...values.map(({ length }) => length));
   return {
     url: (value) => withoutSecrets(withoutCredentials(value)).slice(0, limits.url),
@@ -43,7 +45,7 @@ export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
   };
 }
 
-/** Returns a function that removes the values of steps from a text. A page may put what it is sent into its address or title. */
+/** Returns a function that removes the values of steps from a text. A page may put a value that was entered into its address or title. */
 export function withoutStepValues({ stepValues = [] }: CaptureSecrets = {}): (text: string) => string {
   const values = secretValuesOf({ stepValues });
   return (text) => values.reduce((remaining, value) => remaining.replaceAll(value, mark), text);
@@ -61,7 +63,7 @@ function secretValuesOf({
 }: CaptureSecrets): string[] {
   const login = auth && Buffer.from(`${auth.username}:${auth.password}`, 'utf8').toString('base64');
   const plain = [
-    // A page may know only the second part of "Bearer abc".
+    // A page may know only the second word of a value such as "Bearer abc".
     ...Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/)]),
     ...cookies.map(({ value }) => value),
     auth?.password,
@@ -81,12 +83,12 @@ function secretValuesOf({
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
 }
 
-/** As forms send it. */
+/** Encodes a value as forms send it. */
 const inForm = (value: string) => new URLSearchParams({ '': value }).toString().slice(1);
 
 const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
 
-/** Matches the user name only as a whole word: "ann" is also part of "cannot". */
+/** Returns a pattern that matches the user name only as a whole word: "ann" is also part of "cannot". */
 function userNameOf({ auth }: CaptureSecrets): RegExp | null {
   if (auth === undefined || auth.username.length < minSecretLength) return null;
   const escaped = auth.username.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);

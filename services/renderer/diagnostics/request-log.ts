@@ -5,10 +5,10 @@ import type { Page, Request, Response } from 'playwright';
 import type { ProxySession } from '../egress/proxy.ts';
 import type { Redactor } from './redact.ts';
 
-/** Maximum number of requests that are noted. Further requests of the page are only counted. */
+/** Maximum number of requests that are recorded. Further requests of the page are only counted. */
 const maxNoted = 2000;
 
-/** Timeout for the sizes of all requests together. Playwright has them in this process. */
+/** Timeout for reading the sizes of all requests. It is short, because Playwright has them in this process. */
 const sizesTimeoutMs = 500;
 
 interface Noted {
@@ -107,7 +107,10 @@ function rankOf(noted: Noted): number {
 
 const isFailure = ({ error, response }: Noted) => error !== undefined || (response?.status() ?? 0) >= 400;
 
-/** Returns why the egress proxy failed a request. For plain http, the browser sees that as a response with an error status. */
+/**
+ * Returns why the egress proxy failed a request. The browser does not know this for plain http, where it sees a response with an error
+ * status.
+ */
 const reasonOf = (noted: Noted, failures: Failures) =>
   isFailure(noted) ? failures.failureOf(noted.request.url()) : undefined;
 
@@ -118,7 +121,7 @@ async function sizesOf(chosen: readonly Noted[]): Promise<ReadonlyMap<Noted, num
     const { responseBodySize } = await noted.request.sizes();
     sizes.set(noted, Math.max(0, responseBodySize));
   });
-  // A size that does not arrive in time stays unknown.
+  // If a size does not arrive in time, it stays unknown.
   await withDeadline(Promise.allSettled(asking), sizesTimeoutMs, 'sizes').catch(() => undefined);
   return sizes;
 }

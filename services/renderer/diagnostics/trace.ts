@@ -40,12 +40,12 @@ export interface TracedPage {
   readonly deadline: { readonly remainingMs: number };
 }
 
-/** Shorter waits are not recorded. */
+/** Minimum duration of a wait that is recorded. */
 const minWaitMs = 100;
 
 const maxErrorLength = 2000;
 
-/** A page that is not busy responds within milliseconds. */
+/** Timeout for the answer of a page. A page that is not busy answers within milliseconds. */
 const answerTimeoutMs = 500;
 const readTimeoutMs = 1500;
 
@@ -60,7 +60,7 @@ export class RenderTrace {
   readonly #steps: { readonly name: StepName; readonly startedAt: number }[] = [];
   readonly #waits: RenderDiagnostics['waits'] = [];
   #requests: RequestLog | undefined;
-  /** When the diagnostics were read, which is no step. */
+  /** Time at which the diagnostics were read; reading them is not a step. */
   #endedAt: number | undefined;
   /** Undefined if the capture blocks nothing. */
   blocking: BlockingSession | undefined;
@@ -84,7 +84,7 @@ export class RenderTrace {
     this.#waits.push({ what: what.slice(0, limits.name), startMs, durationMs, timedOut });
   };
 
-  /** Records a span for each step. @param failure that of the last step; undefined for a completed rendering */
+  /** Records a span for each step. @param failure the failure of the last step; undefined for a completed rendering */
   recordSpans(failure: ServiceError | undefined): void {
     if (!isRecording()) return;
     const end = this.#endedAt ?? performance.now();
@@ -103,9 +103,8 @@ export class RenderTrace {
 
   /**
    * Describes the rendering, in at most 2.5 s. Omits data that the page does not return in time.
-   *
-   * @param failure undefined for a completed capture, which needs no last picture
-   * @returns null if the description fails, which does not affect the capture
+   * @param failure undefined for a completed capture, for which no last picture is taken
+   * @returns null if the description fails; the capture is not affected by that
    */
   async describe(traced: TracedPage, failure?: ServiceError): Promise<StoredDiagnostics | null> {
     try {
@@ -163,7 +162,7 @@ export class RenderTrace {
   }
 }
 
-/** Stops the scripts of a busy page, so that it can be read and drawn in its current state. */
+/** Stops the scripts of a busy page, so that its current state can be read and drawn. */
 async function stopIfBusy(cdp: PageSession): Promise<void> {
   const asking = cdp.send('Runtime.evaluate', { expression: '0', returnByValue: true, silent: true }).then(
     () => true,
@@ -184,7 +183,7 @@ export const attachDiagnostics = (failure: ServiceError, diagnostics: StoredDiag
 export const diagnosticsOf = (thrown: unknown): StoredDiagnostics | undefined =>
   typeof thrown === 'object' && thrown !== null ? ofFailures.get(thrown) : undefined;
 
-/** Maximum side in pixels and quality of each attempt, until the file is small enough. */
+/** Maximum side in pixels and quality of each attempt. The attempts end when the file is small enough. */
 const attempts = [
   { side: 1280, quality: 60 },
   { side: 800, quality: 40 },

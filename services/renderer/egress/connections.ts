@@ -47,14 +47,17 @@ export class SessionConnections {
     return this.#open.get(socket);
   }
 
-  /** Exempts a server from the timeout, for `ms` or until the returned function is called. */
+  /** Exempts a server from the timeout for `ms`, or until the returned function is called. */
   expectSlow(target: Target, ms: number): () => void {
     const exception = { key: target.key, expiresAt: performance.now() + ms };
     this.#slow.add(exception);
     return () => this.#slow.delete(exception);
   }
 
-  /** Closes the connections whose server exceeded the response timeout. `lateMs`, the delay of this check, does not count. */
+  /**
+   * Closes the connections whose server exceeded the response timeout. `lateMs`, the delay of this check, does not count against the
+   * servers.
+   */
   cutStalled(now: number, lateMs: number): void {
     for (const exception of this.#slow) if (exception.expiresAt < now) this.#slow.delete(exception);
     const slow = new Set([...this.#slow].map(({ key }) => key));
@@ -66,7 +69,7 @@ export class SessionConnections {
     }
   }
 
-  /** Closes the connections to a server without data for `silentMs`; returns their number. */
+  /** Closes the connections to a server that have carried no data for `silentMs`. Returns their number. */
   cutSilent(target: Target, silentMs: number): number {
     const before = performance.now() - silentMs;
     const silent = [...this.#open.values()].filter(
@@ -82,15 +85,15 @@ export class SessionConnections {
 }
 
 function cut(connection: Connection): void {
-  // Cleared so that the connection is cut only once: its socket takes a moment to close.
+  // The field is cleared so that the connection is cut only once, because its socket takes a moment to close.
   connection.awaitingSince = undefined;
   connection.lastByteAt = Number.POSITIVE_INFINITY;
   connection.socket.destroy(new EgressFailure('response-timeout', 'the response did not start in time'));
 }
 
 /**
- * Calls `onTick` every `intervalMs` until the returned function is called. `lateMs` is the delay of the call: this process was
- * paused or had no processor for that time, and has not yet read what arrived meanwhile.
+ * Calls `onTick` every `intervalMs` until the returned function is called. `lateMs` is the delay of the call. For that time this process
+ * was paused or had no processor, and it has not yet read the data that arrived meanwhile.
  */
 export function startTicker(intervalMs: number, onTick: (now: number, lateMs: number) => void): () => void {
   let last = performance.now();
@@ -119,9 +122,9 @@ interface DialerOptions {
 }
 
 /**
- * Opens the connections of a session. A name is resolved and checked once per session, and all connections use the checked
- * addresses. A name server that changes its answer between check and connection, or between two connections, has no effect. If the upstream
- * proxy resolves names, only addresses and names of this machine are checked.
+ * Opens the connections of a session. A name is resolved and checked once per session, and all connections use the checked addresses.
+ * Therefore it has no effect if a name server changes its answer between the check and a connection, or between two connections. If the
+ * upstream proxy resolves names, only addresses and names of this machine are checked.
  */
 export class SessionDialer {
   readonly #options: DialerOptions;
@@ -178,7 +181,7 @@ export class SessionDialer {
       if (error instanceof ServiceError && error.code === 'URL_BLOCKED') {
         throw new EgressFailure('blocked', error.message, { cause: error.cause });
       }
-      // The name server may have failed temporarily; the next request to the name resolves it again.
+      // The name server may have failed only temporarily, so the next request resolves the name again.
       this.#routes.delete(host);
       throw closed.aborted
         ? closed.reason
@@ -189,18 +192,18 @@ export class SessionDialer {
   }
 }
 
-/** Converts a thrown value to a failure: any other error is a broken connection. */
+/** Converts a thrown value to a failure. An unknown error counts as a broken connection. */
 export function toEgressFailure(thrown: unknown): EgressFailure {
   if (thrown instanceof EgressFailure) return thrown;
   return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
 }
 
-/** Keeps the plain HTTP connections of a session, which only its dialer opens. */
+/** Keeps the plain HTTP connections of a session. Only the session's dialer opens connections. */
 export class SessionAgent extends http.Agent {
   readonly #dialer: SessionDialer;
 
   constructor(dialer: SessionDialer) {
-    // Idle connections count towards `maxConnections`; a timeout of the agent closes only idle ones.
+    // The timeout closes only idle connections, which would otherwise count towards `maxConnections`.
     super({ keepAlive: true, maxFreeSockets: 6, timeout: 4000 });
     this.#dialer = dialer;
   }

@@ -11,7 +11,7 @@ export interface EgressLimits {
   readonly resolveTimeoutMs: number;
   /** Timeout of a connection, over all addresses of a host. */
   readonly connectTimeoutMs: number;
-  /** Timeout for the start of a response. Without it, a script in the head that does not respond would block the page. */
+  /** Timeout for the start of a response. Without it, a script in the head whose server does not respond would block the page. */
   readonly responseTimeoutMs: number;
   /** Maximum number of open connections to servers; further ones are refused. */
   readonly maxConnections: number;
@@ -23,7 +23,10 @@ export interface EgressLimits {
   readonly requestsPerSecond: number;
   /** Maximum number of downloaded bytes. Above it, all connections are closed and new ones are refused. */
   readonly maxDownloadBytes: number;
-  /** Maximum number of uploaded bytes, with the same effect. A page uploads little while it is only viewed. */
+  /**
+   * Maximum number of uploaded bytes. Above it, all connections are closed and new ones are refused. A page uploads little while it is only
+   * viewed.
+   */
   readonly maxUploadBytes: number;
 }
 
@@ -58,7 +61,7 @@ export interface EgressStats {
   readonly limitReached: SessionLimit | undefined;
 }
 
-/** Maximum number of hosts that are kept. It bounds the memory, because a page may request any number of hosts. */
+/** Maximum number of hosts that are kept. It bounds the memory, because a page can request any number of hosts. */
 const maxKept = 1000;
 
 /** Counts what happens in a proxy session. */
@@ -71,7 +74,7 @@ export class SessionCounters {
   #limitReached: EgressStats['limitReached'];
 
   failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
-    // A host and port that was refused once stays refused, independent of its later requests.
+    // A host and port that the policy refused once stays refused, whatever becomes of its later requests.
     const known = this.#failures.get(target.key);
     if (known !== 'blocked' && (known !== undefined || this.#failures.size < maxKept)) {
       this.#failures.set(target.key, kind);
@@ -91,7 +94,7 @@ export class SessionCounters {
     this.#counts.connections += 1;
   }
 
-  /** Counts bytes; returns whether these bytes exceed `max` for the first time. */
+  /** Counts bytes. Returns true if these bytes are the first that exceed `max`. */
   transferred(direction: 'download' | 'upload', bytes: number, max: number): boolean {
     const before = this.#bytes[direction];
     this.#bytes[direction] = before + bytes;

@@ -15,9 +15,9 @@ export interface EgressProxyOptions {
   /** The proxy of the operator's network; undefined for direct connections. */
   readonly upstream?: Upstream | undefined;
   readonly log: { debug(fields: object, message: string): void };
-  /** Defaults to {@link defaultLimits}. */
+  /** Overrides of {@link defaultLimits}. */
   readonly limits?: Partial<EgressLimits>;
-  /** Replaces the policy's name lookup. */
+  /** Replaces the name lookup of the policy. */
   readonly lookup?: Lookup;
   /** Called for the first limit that each session reaches. */
   readonly onLimit?: (limit: SessionLimit) => void;
@@ -57,31 +57,31 @@ export interface ProxySession {
   /** `http://127.0.0.1:<port>`, for the `proxy` option of the context. */
   readonly server: string;
   stats(): EgressStats;
-  /** Whether the policy refused a request to the host and port of a URL, which may be a name or a redirect target. */
+  /** Whether the policy refused a request to the host and port of a URL. The page may have used a name, or a redirect. */
   wasBlocked(url: string): boolean;
   /** Returns how the last failed request to the host and port of a URL failed; undefined if none failed. */
   failureOf(url: string): EgressFailureKind | undefined;
   /** Sets the timeout for the start of a response, in place of `responseTimeoutMs`. */
   setResponseTimeout(ms: number): void;
   /**
-   * Exempts the server of a URL from the response timeout: the main document may take the time of the navigation. Applies to all
-   * requests to that host and port, for `ms` or until the returned function is called.
+   * Exempts the server of a URL from the response timeout, because the main document may take the time of the navigation. The exemption
+   * applies to all requests to that host and port, for `ms` or until the returned function is called.
    */
   expectSlow(url: string, ms: number): () => void;
   /**
-   * Closes the connections to the server of a URL without data for `silentMs` milliseconds. For callers that know that a response
-   * inside a tunnel hangs. Returns the number of closed connections.
+   * Closes the connections to the server of a URL that have carried no data for `silentMs` milliseconds. Only for callers that know that a
+   * response inside a tunnel hangs. Returns the number of closed connections.
    */
   cutSilent(url: string, silentMs: number): number;
-  /** Closes all connections at once and refuses new ones until `resume`. */
+  /** Closes all connections immediately and refuses new ones until `resume` is called. */
   pause(): void;
   /** Continues after `pause` like a new session at the same port, without counters and resolved names. */
   resume(): void;
-  /** Closes all connections at once. Close the browser context first: the port may be given to the next session. */
+  /** Closes all connections immediately. Close the browser context first, because the port may be given to the next session. */
   close(): Promise<void>;
 }
 
-/** A listener with a separate port, so that all requests to the port belong to one capture. */
+/** A listener at its own port, so that all requests to the port belong to one capture. */
 class ListeningSession implements ProxySession {
   readonly #openTraffic: () => SessionTraffic;
   readonly #sessions: Set<ListeningSession>;
@@ -169,7 +169,7 @@ class ListeningSession implements ProxySession {
     const options = { maxHeaderSize, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
     const server = http.createServer(options, (request, response) => void forward(this.#traffic, request, response));
     server.on('connect', (request, client: Socket, head) => void tunnel(this.#traffic, request, client, head));
-    // Also refuses requests of the pages of other renderers on this machine.
+    // This also refuses requests from pages of other renderers on this machine.
     refusePages(server);
     server.on('connection', (client) => {
       if (this.#isPaused) {
@@ -183,7 +183,7 @@ class ListeningSession implements ProxySession {
   }
 }
 
-/** The traffic of a session from its opening or resumption until it is paused or closed. */
+/** The traffic of a session. It lasts from the opening or resumption of the session until the session is paused or closed. */
 class SessionTraffic implements ServingSession {
   readonly agent: SessionAgent;
   readonly counters = new SessionCounters();
@@ -229,7 +229,7 @@ class SessionTraffic implements ServingSession {
   async pace(): Promise<void> {
     const { requestBurst, requestsPerSecond } = this.#options.limits;
     const now = performance.now();
-    // The time at which the next request is due at a steady rate. Unused time is kept, up to a burst.
+    // Requests are due at a steady rate. Unused time is saved, up to a burst.
     this.#dueAt = Math.max(this.#dueAt, now - (requestBurst * 1000) / requestsPerSecond) + 1000 / requestsPerSecond;
     const waitMs = this.#dueAt - now;
     if (waitMs > 0 && !(await delay(waitMs, this.#closed.signal))) throw this.#closed.signal.reason;

@@ -13,7 +13,7 @@ import { EgressFailure, type EgressFailureKind } from '@webcapture/shared/egress
 import { type Connection, toEgressFailure } from './connections.ts';
 import { parseAbsoluteForm, targetOfAuthority, type PlainRequest, type Target } from './target.ts';
 
-/** The interface of a proxy session for serving its requests. */
+/** The functions of a proxy session that serve its requests. */
 export interface ServingSession {
   /** Keeps plain HTTP connections. */
   readonly agent: Agent;
@@ -37,13 +37,13 @@ export interface ServingSession {
 /** Maximum number of 1xx responses before the response itself, because a server could send them endlessly. */
 const maxInterim = 20;
 
-/** Maximum size of headers in bytes; browsers have the same limit. */
+/** Maximum size of headers in bytes, which is also the limit of browsers. */
 export const maxHeaderSize = 256 * 1024;
 
 /**
- * Addresses that full Chromium requests without cookies if the certificate of a page is invalid: a response other than 204 means that
- * the network requires a login. No switch disables these requests. The proxy answers them like their server does, and they do not leave
- * the machine.
+ * Addresses that full Chromium requests without cookies if the certificate of a page is invalid. A response other than 204 tells it that
+ * the network requires a login. No switch disables these requests. The proxy answers them in place of the servers, so that they do not
+ * leave the machine.
  */
 export const connectivityChecks: ReadonlySet<string> = new Set([
   'http://connectivitycheck.gstatic.com/generate_204',
@@ -100,7 +100,7 @@ async function send(
     path: plain.path,
     headers: ['Host', plain.authority, ...endToEndHeaders(request.rawHeaders, ['host'])],
     setHost: false,
-    // Browsers accept the same input, and the browser is the only client; the session does not share the connection.
+    // Browsers accept such input as well. The browser is the only client, and no other session shares the connection.
     insecureHTTPParser: true,
     maxHeaderSize,
   });
@@ -113,7 +113,7 @@ async function send(
       connection.lastByteAt = connection.awaitingSince = performance.now();
     };
     expectAnswer();
-    // While an upload makes progress, the response timeout does not run.
+    // While an upload makes progress, the response timeout starts again.
     request.on('data', expectAnswer);
     upstream.once('response', () => {
       request.off('data', expectAnswer);
@@ -127,11 +127,11 @@ async function send(
     interim += 1;
     if (interim > maxInterim) upstream.destroy(new EgressFailure('unreachable', 'endless interim responses'));
   });
-  // Node reports neither a response nor an error if a server switches protocols without a request to do so.
+  // If a server switches protocols without being asked, Node reports neither a response nor an error.
   upstream.once('close', () => reject(new EgressFailure('unreachable', 'the connection ended without a response')));
   upstream.on('error', (error) => {
-    // A server may close a kept connection at the moment of its reuse. It has served nothing then, and a request without a body can be
-    // sent again safely.
+    // A server may close a kept connection at the moment of its reuse. It has not processed the request then, so a request without a body
+    // can be sent again safely.
     const again = upstream.reusedSocket && !(error instanceof EgressFailure) && isBodyless(request);
     if (again && !response.destroyed) resolve(send(session, plain, request, response));
     else reject(error);
@@ -171,9 +171,8 @@ const hopByHop = new Set([
 ]);
 
 /**
- * Returns the headers to forward, in their order and spelling: all except those of the connection and those named in `drop`. Omits
- * headers for which Node's HTTP would throw, as a browser ignores them.
- *
+ * Returns the headers to forward, in their order and spelling. Omits those of the connection, those named in `drop`, and those for which
+ * Node's HTTP would throw; a browser ignores the latter.
  * @param raw alternating names and values, as in IncomingMessage.rawHeaders
  */
 function endToEndHeaders(raw: readonly string[], drop: readonly string[] = []): string[] {
@@ -204,9 +203,9 @@ function isValid(name: string, value: string): boolean {
 const halfOpenTimeoutMs = 1000;
 
 /**
- * Serves CONNECT, which browsers use for https, wss and ws. The proxy does not inspect the data, with one exception: the server must
- * start to respond within the timeout after the browser's first bytes. Later silence may be a hanging response, an idle connection or a
- * quiet WebSocket; a caller that can distinguish them uses ProxySession.cutSilent.
+ * Serves CONNECT, which browsers use for https, wss and ws. The proxy does not inspect the data. It only requires that the server starts to
+ * respond within the timeout after the browser's first bytes. Later silence may be a hanging response, an idle connection or a quiet
+ * WebSocket; a caller that can distinguish them uses ProxySession.cutSilent.
  */
 export async function tunnel(
   session: ServingSession,
@@ -232,13 +231,13 @@ export async function tunnel(
   }
 
   socket.on('error', (error) => {
-    // The reset of an established connection is an error of the site, and the browser handles it.
+    // If an established connection is reset, the site has failed, and the browser handles it.
     if (error instanceof EgressFailure) session.failed(target, error);
   });
   // Data that has arrived is forwarded before the other side is closed.
   socket.once('close', () => client.destroySoon());
   client.once('close', () => socket.destroySoon());
-  // A browser that ends its side has closed the connection. Remaining data is forwarded, but the proxy does not wait for the server.
+  // If the browser ends its side, it has closed the connection. Remaining data is forwarded, but the proxy does not wait for the server.
   client.once('end', () => socket.setTimeout(halfOpenTimeoutMs, () => socket.destroy()));
 
   let answered = false;
@@ -267,7 +266,7 @@ export async function tunnel(
   client.pipe(socket);
 }
 
-/** Contains the failure kind in responses of the proxy itself. */
+/** Name of the header that contains the failure kind in responses of the proxy itself. */
 const egressHeader = 'x-webcapture-egress';
 
 const statuses: Readonly<Record<EgressFailureKind, number>> = {
@@ -288,7 +287,7 @@ const bodies: Readonly<Partial<Record<EgressFailureKind, string>>> = {
   blocked: 'Refused by the egress policy.\n',
 };
 
-/** Refuses a CONNECT request, so that the browser fails the navigation or the resource at once. */
+/** Refuses a CONNECT request, so that the browser immediately fails the navigation or the resource. */
 function refuseTunnel(client: Duplex, kind: EgressFailureKind): void {
   const status = statuses[kind];
   const body = bodies[kind] ?? '';
@@ -299,8 +298,9 @@ function refuseTunnel(client: Duplex, kind: EgressFailureKind): void {
 }
 
 /**
- * Ends a failed plain request. A request that the policy refuses gets a 403 response. Other requests end without a response, as a
- * network error: the page's error handling would take a response of the proxy for the site's, and a capture could show it as the page.
+ * Ends a failed plain request. If the policy refuses the request, it gets a 403 response. Any other request ends without a response, which
+ * is a network error for the browser. Error handling of the page would take a response of the proxy for the site's, and a capture could
+ * show it as the page.
  */
 function refuseRequest(response: ServerResponse, kind: EgressFailureKind): void {
   if (response.headersSent || kind !== 'blocked') {
@@ -316,7 +316,7 @@ function refuseRequest(response: ServerResponse, kind: EgressFailureKind): void 
   response.end(bodies[kind]);
 }
 
-/** Answers a request that no browser sends to a proxy. */
+/** Answers a request of a kind that no browser sends to a proxy. */
 function refuseMalformed(client: Duplex): void {
   client.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
 }

@@ -5,16 +5,14 @@ import type { ProxySession } from './proxy.ts';
 /** Resource types that block the parsing or painting of a page. Images and fonts only delay the page. */
 const blockingTypes = new Set(['stylesheet', 'script']);
 
-/** Maximum time without data before a connection that also carries other responses is cut. */
+/** Maximum time without data before a connection is cut, because it may also carry other responses. */
 const maxSilentMs = 1000;
 
 /**
- * Tells the proxy session which requests on encrypted or shared connections have no response yet. Only the browser knows
- * this. A script or stylesheet that exceeds its timeout is cut, so that it does not block the page. All other requests
- * have the timeout of the navigation. That timeout applies to each document of the main frame separately, including
- * redirects and later navigations.
- *
- * @param timeouts in milliseconds: for the start of each script and stylesheet, and of all other responses
+ * Tells the proxy session which requests on encrypted or shared connections have no response yet, which only the browser knows. A script or
+ * stylesheet that exceeds its timeout is cut, so that it does not block the page. All other requests have the timeout of the navigation.
+ * That timeout starts again for each document of the main frame, including redirects and later navigations.
+ * @param timeouts in milliseconds: for the start of each script and stylesheet, and for the start of all other responses
  * @returns `gaveUp`: whether a request was cut, so that the page loaded without it
  */
 export function watchStalls(
@@ -70,7 +68,7 @@ function isMainDocument(page: Page, request: Request): boolean {
   try {
     return request.isNavigationRequest() && request.frame() === page.mainFrame();
   } catch {
-    // Playwright does not know the frame yet, so it is not the main frame of this page.
+    // Playwright does not know the frame yet, so it cannot be the main frame of this page.
     return false;
   }
 }

@@ -2,10 +2,10 @@ import { parseHost } from '@webcapture/shared/egress/policy.ts';
 
 /** A server that the browser connects to. */
 export interface Target {
-  /** Canonical form: an IP address without brackets, or a name in lower case. */
+  /** The host in canonical form: an IP address without brackets, or a name in lower case. */
   readonly host: string;
   readonly port: number;
-  /** `host:port`, the key for the counters of a session. */
+  /** `host:port`. The session counts by this key. */
   readonly key: string;
 }
 
@@ -25,7 +25,7 @@ export function targetOfUrl(url: string): Target | undefined {
   return standard === undefined ? undefined : createTarget(hostname, port === '' ? standard : Number(port));
 }
 
-/** Returns the server of a CONNECT request, `host:port`. */
+/** Returns the server of the target of a CONNECT request, `host:port`. */
 export function targetOfAuthority(authority: string): Target | undefined {
   const [, hostname, port] = /^(.+):(\d{1,5})$/.exec(authority) ?? [];
   return hostname === undefined ? undefined : createTarget(hostname, Number(port));
@@ -39,7 +39,7 @@ export interface PlainRequest {
   readonly path: string;
 }
 
-/** Parses the absolute form, which browsers send to a proxy for plain HTTP. */
+/** Parses the absolute form of a URL, which browsers send to a proxy for plain HTTP. */
 export function parseAbsoluteForm(url: string): PlainRequest | undefined {
   const [, authority, rest = ''] = /^http:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i.exec(url) ?? [];
   if (authority === undefined) return undefined;

@@ -63,7 +63,10 @@ export async function pointAt(
   throw failed(`${name} matched an element that ${obstacles[point]}.`);
 }
 
-/** @throws ServiceError CAPTURE_FAILED, whose message begins with `name`, if no visible element matches in time */
+/**
+ * Waits until a visible element matches.
+ * @throws ServiceError CAPTURE_FAILED, whose message begins with `name`, if none matches in time
+ */
 export async function untilVisible(
   open: OpenPage,
   selector: string,

@@ -10,7 +10,7 @@ import { hasPainted } from './scripts/measures.ts';
 import { noteAddedStyle } from './scripts/styles.ts';
 import { inAnyDocument, missedInSilence } from './wait-for.ts';
 
-/** A page that answers within this time is not in an endless loop. */
+/** Time limit for an answer of the page. A page that answers within it is not in an endless loop. */
 const answerTimeoutMs = 1000;
 /** Maximum length of the error message of a script. */
 const maxErrorCharacters = 500;
@@ -20,16 +20,15 @@ const maxLookedAt = 10_000;
 /** The style sheet that a capture adds to its page. */
 export interface AddedStyle {
   /**
-   * Resolves when the current document has the style sheet.
-   *
+   * Adds the style sheet to the current document, if it is missing.
    * @throws DeadlineError, DocumentGoneError
    */
   keep(): Promise<void>;
 }
 
 /**
- * Adds a style sheet to every document of the page from now on, as the developer tools do. The page cannot see or remove the sheet, and
- * the content security policy of the page does not apply to it.
+ * Adds a style sheet to every document of the page from now on, with the means of the developer tools. The page cannot see or remove the
+ * sheet, and the content security policy of the page does not apply to it.
  */
 export async function addStyle(open: OpenPage, css: string): Promise<AddedStyle> {
   const { page, deadline, frameId } = open;
@@ -43,10 +42,10 @@ export async function addStyle(open: OpenPage, css: string): Promise<AddedStyle>
     await insertSheet(session, frameId, css);
     styledLoaderId = loaderId;
   };
-  /** Serialized, because all calls share one session. */
+  /** The calls run one after another, because all of them share one session. */
   const addNext = () => (last = last.catch(() => undefined).then(add));
   const onNavigated = (frame: Frame) => {
-    // Rejects if the page has navigated again, which fires another event.
+    // The call rejects if the page has navigated again. That navigation fires another event.
     if (frame === page.mainFrame()) addNext().catch(() => undefined);
   };
   page.on('framenavigated', onNavigated);
@@ -71,10 +70,9 @@ async function insertSheet(session: CDPSession, frameId: string, text: string): 
 }
 
 /**
- * Runs a script in the page as the body of an async function and waits until it ends. If the script starts a navigation, waits for the
- * new document.
- *
- * @returns the message of its error, if the script failed
+ * Runs a script in the page as the body of an async function and waits until it ends. If the script starts a navigation, waits for the new
+ * document.
+ * @returns the message of the script's error if the script failed
  */
 export async function runScript(open: OpenPage, script: string, options: RenderOptions): Promise<string | undefined> {
   const { world } = open;
@@ -88,13 +86,13 @@ export async function runScript(open: OpenPage, script: string, options: RenderO
 }
 
 async function evaluateScript(open: OpenPage, script: string): Promise<string | undefined> {
-  // The line breaks keep a comment at the end of the script from swallowing the wrapper. In strict mode, functions of the page that the
-  // script calls cannot read the source of their caller.
+  // With the line breaks, a comment at the end of the script cannot hide the end of the wrapper. In strict mode, functions of the page that
+  // the script calls cannot read the source of their caller.
   const expression = `(async () => { 'use strict'; await (async () => {\n${script}\n})(); })()`;
-  // The protocol ignores the page's content security policy and its changes to globals.
+  // The page's content security policy and its changes to globals do not affect code that the protocol evaluates.
   const evaluated = open.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, silent: true }).then(
     ({ exceptionDetails }) => exceptionDetails && describeError(exceptionDetails),
-    // The document is gone.
+    // The document no longer exists.
     () => undefined,
   );
   try {
@@ -106,7 +104,7 @@ async function evaluateScript(open: OpenPage, script: string): Promise<string | 
   }
 }
 
-/** Terminates a script that blocks the page. A script that only waits is left alone. */
+/** Terminates a script that blocks the page. A script that only waits continues. */
 async function endLoop({ world, cdp, deadline }: OpenPage): Promise<void> {
   try {
     await world.callInAny(hasPainted, [], { timeoutMs: answerTimeoutMs, what: 'the page' });

@@ -14,11 +14,11 @@ type WantedCookie = NonNullable<CaptureSecrets['cookies']>[number];
 
 /**
  * Sets headers, cookies and HTTP login of a page before its first navigation. Headers and login apply only to the origin of the request's
- * URL, even if the page navigates elsewhere; headers also apply to the origins in `headersFor`. Supplied HTML has no origin.
+ * URL, even if the page navigates elsewhere. Headers also apply to the origins in `headersFor`. Supplied HTML has no origin.
  *
- * The protocol does not pause some requests, so headers are missing from: WebSockets, the first requests of a service worker that another
- * session (such as blocking) also paused and continued earlier, the scripts of service workers and of nested workers, and the requests of
- * shared workers.
+ * The protocol does not pause all requests. Headers are missing from WebSockets, from the scripts of service workers and of nested workers,
+ * and from the requests of shared workers. They are also missing from the first requests of a service worker if another session (such as
+ * the one of blocking) pauses them too and continues them earlier.
  *
  * @throws ServiceError CAPTURE_FAILED that names a cookie which the browser refuses
  * @throws Error of the driver, whose message may contain secrets
@@ -54,7 +54,7 @@ interface Login {
 async function guardRequests({ page, answerLogins, deadline }: OpenPage, { headers, login }: Rights): Promise<void> {
   const origins = [...new Set([...(headers?.origins ?? []), ...(login ? [login.origin] : [])])];
   if (origins.length === 0) return;
-  // A URL may have a user name and a password before its host. Other URLs that match the pattern are excluded by their origin.
+  // In a URL, a user name and a password may precede the host. Other URLs that match the pattern are excluded by their origin.
   const patterns = origins.flatMap((origin) => [
     { urlPattern: `${origin}/*` },
     { urlPattern: `${origin.replace('//', '//*@')}/*` },
@@ -68,7 +68,7 @@ async function guardRequests({ page, answerLogins, deadline }: OpenPage, { heade
       target.on('Fetch.authRequired', (asked) => {
         const { requestId } = asked;
         const authChallengeResponse = answer(asked);
-        // Rejects if the page or the request is gone.
+        // The command rejects if the page or the request no longer exists.
         target.send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined);
       });
     }
@@ -100,7 +100,7 @@ async function continueRequest(
   } catch {
     const isThere = await target.send('Fetch.failRequest', { requestId, errorReason: 'Failed' }).then(
       () => true,
-      // The page, the frame or the request is gone.
+      // The page, the frame or the request no longer exists.
       () => false,
     );
     if (isThere)
@@ -112,12 +112,12 @@ async function continueRequest(
 
 /** If two headers have the same name, the browser uses the last one. */
 function mergeHeaders(theirs: Readonly<Record<string, string>>, ours: Readonly<Record<string, string>>) {
-  // The protocol lists only some of the cookies. If the list has no cookie header, the browser sends all cookies of the URL.
+  // The protocol may list only some of the cookies. If the list has no cookie header, the browser sends all cookies of the URL.
   const kept = Object.entries(theirs).filter(([name]) => name.toLowerCase() !== 'cookie');
   return [...kept, ...Object.entries(ours)].map(([name, value]) => ({ name, value }));
 }
 
-/** Answers each request once: if a server asks again, it refused these credentials. */
+/** Answers each request once. If a server asks again, it has refused these credentials. */
 function answerOnce({ username, password, origin }: Login): LoginAnswer {
   const answered = new Set<string>();
   return ({ requestId, authChallenge }) => {
@@ -132,7 +132,7 @@ type StoredCookie = Pick<Cookie, 'name' | 'value' | 'domain' | 'path'> & Partial
 
 async function addCookies(context: BrowserContext, cookies: readonly WantedCookie[], pageUrl: string): Promise<void> {
   const wanted = cookies.map((cookie) => locateCookie(cookie, pageUrl));
-  // The browser adds all cookies or none, and does not say which one it refuses.
+  // The browser adds all cookies or none, and does not report which one it refuses.
   const added = await tryAdding(context, wanted);
   for (const cookie of added ? [] : wanted) {
     if (!(await tryAdding(context, [cookie]))) throw refusedCookie(cookie);

@@ -7,24 +7,24 @@ export const callTimeoutMs = 5000;
 export const lastCallTimeoutMs = 15_000;
 
 /**
- * The deadline of a capture, and the events that end it early (cancelled, page crashed, browser lost). Every await of a capture that
- * depends on something external goes through {@link CaptureDeadline.run}.
+ * The deadline of a capture, and the events that end the capture early (it is cancelled, its page crashes, its browser is lost). Every
+ * await of a capture that depends on something external must use {@link CaptureDeadline.run}.
  */
 export class CaptureDeadline {
   readonly #end: number;
   readonly #timeoutMs: number;
   readonly #aborted = new AbortController();
   readonly #release: () => void;
-  /** Cause of a time-out: `service` until the navigation begins. */
+  /** The cause that a timeout is attributed to. It is `service` until the navigation begins. */
   causedBy: FailureCause = 'service';
-  /** Called at the end of each wait that has its own timeout. `startedAt` is a `performance.now()` value. */
+  /** Called at the end of each wait that has a timeout of its own. `startedAt` is a `performance.now()` value. */
   onWait?: (what: string, startedAt: number, timedOut: boolean) => void;
 
   /** @param signal aborts when the capture is cancelled */
   constructor(timeoutMs: number, signal: AbortSignal) {
     this.#timeoutMs = timeoutMs;
     this.#end = performance.now() + timeoutMs;
-    // The signal may outlive many captures.
+    // The listener is removed at the end, because the signal may outlive many captures.
     this.#release = onAbort(signal, () =>
       this.abort(
         new ServiceError('CAPTURE_FAILED', 'The capture was cancelled.', { causedBy: 'client', cause: signal.reason }),
@@ -37,7 +37,7 @@ export class CaptureDeadline {
     return Math.max(0, this.#end - performance.now());
   }
 
-  /** Call when the capture is over. */
+  /** Stops listening to the signal. Call it when the capture is over. */
   release(): void {
     this.#release();
   }
@@ -59,7 +59,7 @@ export class CaptureDeadline {
     let timedOut = false;
     const isLast = remainingMs <= timeoutMs;
     const aborting = untilAborted(work, this.#aborted.signal);
-    // A step of the work may hit its own timeout, which is unrelated to the capture's deadline.
+    // The timeout may come from a step inside the work, and not from the capture's deadline.
     let isDone = false;
     const noted = aborting.finally(() => (isDone = true));
     try {

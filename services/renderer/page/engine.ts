@@ -15,7 +15,7 @@ export type { Rendering, RenderRequest } from './render.ts';
 export interface RenderEngineConfig extends BrowsersConfig {
   /** Maximum wait for the response to a request for a script or stylesheet, in milliseconds. Default: half of `timeout`. */
   readonly responseTimeoutMs?: number;
-  /** The scripts of a page that does not respond for this many milliseconds are stopped. Default: the limit of each step applies. */
+  /** Time in milliseconds after which the scripts of a page that does not respond are stopped. Default: the limit of each step. */
   readonly answerTimeoutMs?: number;
 }
 
@@ -63,7 +63,7 @@ export async function startRenderEngine(config: RenderEngineConfig, deps: Render
 
 const isSilence = (error: unknown) => error instanceof ServiceError && error.cause instanceof BrowserSilentError;
 
-/** Renders a page. Retries once in a separate browser if the first browser did not respond. */
+/** Renders a page. If the first browser did not respond, renders it again in a separate browser. */
 async function renderTwice(
   request: RenderRequest,
   deps: RenderDeps,
@@ -78,7 +78,7 @@ async function renderTwice(
   try {
     return await render({ ...request, ownBrowser: true }, deps);
   } catch (error) {
-    // Both attempts failed, the second in a browser that ran nothing else.
+    // Both attempts failed, although the second browser ran nothing else.
     if (!isSilence(error)) throw error;
     onPageLimit?.('messages');
     throw new ServiceError('CAPTURE_FAILED', floodMessage, {

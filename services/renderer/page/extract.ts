@@ -10,7 +10,7 @@ import { writeMarkdown } from './scripts/markdown.ts';
 import { selecting } from './scripts/selecting.ts';
 import { readerOf, walkPage, writeText } from './scripts/walking.ts';
 
-/** Content that is not read within this time is left out. Extraction blocks the page. */
+/** Time limit of the extraction, which blocks the page. Content that is not read within it is left out. */
 const maxReadMs = 2000;
 
 /**

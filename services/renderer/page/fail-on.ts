@@ -20,13 +20,13 @@ export async function watchConsole({ page, deadline }: OpenPage): Promise<Consol
 }
 
 async function listen(page: Page): Promise<ConsoleWatch> {
-  // A separate session, so that other sessions get no events for the page's log.
+  // The session is separate, so that other sessions get no events for the page's log.
   const session = await page.context().newCDPSession(page);
   let first: string | undefined;
   const note = (text: string) => {
     if (first !== undefined) return;
     first = text;
-    // One error is enough, and a page may log errors endlessly.
+    // Further errors are not needed, and a page may log errors endlessly.
     session.send('Runtime.disable').catch(() => undefined);
   };
   session.on('Runtime.consoleAPICalled', ({ type, args }) => {

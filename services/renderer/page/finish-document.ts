@@ -7,7 +7,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import type { CaptureDeadline } from './deadline.ts';
 
-/** Allows one process, because the browsers of the pod need the memory. */
+/** Only one process runs at a time, because the browsers of the pod need the memory. */
 const turns = new Semaphore(1);
 
 /**
@@ -27,7 +27,7 @@ export async function finishDocument(
     ...(encryption === undefined ? {} : { encryption }),
   };
   if (Object.keys(changes).length === 0) return bytes;
-  // The page has no part in this step.
+  // A failure of this step cannot be caused by the page.
   deadline.causedBy = 'service';
   const ended = new AbortController();
   try {

@@ -18,10 +18,7 @@ export async function hasMoved({ world, document }: OpenPage): Promise<boolean> 
   }
 }
 
-/**
- * Waits until the page's next document has reached `waitUntil`. If the document does not get there in time, the capture continues with
- * what is loaded.
- */
+/** Waits until the page's next document has reached `waitUntil`. If that takes too long, the capture continues with what has loaded. */
 export async function followMove(
   open: OpenPage,
   { timeout, waitUntil }: Pick<RenderOptions, 'timeout' | 'waitUntil'>,

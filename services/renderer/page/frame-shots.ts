@@ -5,7 +5,7 @@ import { everyElement } from './scripts/tree.ts';
 
 /** Time limit for all frames of a page together. One frame takes about 100 ms. */
 const budgetMs = 6000;
-/** Maximum number of viewport heights that are captured of one frame. */
+/** Maximum height, in viewports, of which pictures are taken in one frame. */
 const maxPieces = 10;
 
 /** A picture of a piece of a frame, and its position in the page in CSS pixels. */
@@ -16,9 +16,8 @@ export interface FramePiece<T> {
 }
 
 /**
- * Captures frames of other origins outside the viewport. Another process renders such a frame, and it draws only what is in the viewport.
- * So each frame is moved into the viewport for a moment.
- *
+ * Takes pictures of frames of other origins outside the viewport. Another process renders such a frame, and draws only the part in the
+ * viewport. Therefore each frame is moved into the viewport for a moment.
  * @param take takes a picture of a part of the viewport
  */
 export async function takeFrames<T>(

@@ -15,14 +15,17 @@ export interface PageFrame {
   readonly world: PageWorld;
 }
 
-/** Maximum number of frames that are examined. On pages with more frames, the others are mostly ads. */
+/** Maximum number of frames that are examined. On pages with more frames, most of the others are ads. */
 const maxFrames = 20;
-/** Time limit of a response of the browser or of a frame. It takes milliseconds, or more than a second on a machine with many captures. */
+/**
+ * Time limit of a response of the browser or of a frame. A response takes milliseconds, but can take more than a second on a machine with
+ * many captures.
+ */
 const answerTimeoutMs = 3000;
 
 /**
  * The frames of a page. Full Chromium (`antiBot`) runs frames of other sites in separate processes, which the page's session does not
- * reach. A second session follows them. It is opened only for a page with such a frame.
+ * reach. For a page with such a frame, a second session is opened, which reaches them.
  */
 export class PageFrames {
   readonly #page: Page;
@@ -67,7 +70,7 @@ export class PageFrames {
     await Promise.allSettled((await this.list()).map(note));
   }
 
-  /** Runs when the capture is over. */
+  /** Stops following the frames. Called when the capture is over. */
   stop(): void {
     void this.#followed?.then(({ session }) => session.detach()).catch(() => undefined);
   }

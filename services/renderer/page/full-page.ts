@@ -21,20 +21,20 @@ import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
 import { step } from './world.ts';
 
-/** Scroll handlers of a page run at these stops. A tall viewport then brings the rest into view. */
+/** Number of stops at which scroll handlers of a page can run. A tall viewport then brings the rest into view. */
 const scrollSteps = 12;
-/** Time limit of the wait for observers, because the browser may not draw the page. */
+/** Time limit of the wait for observers, because the browser may not draw the page, and observers then do not run. */
 const observeTimeoutMs = 150;
 /** Time limit of the wait for a page that cannot be scrolled yet, because its loading screen still covers it. */
 const unlockTimeoutMs = 600;
-/** Share of the viewport. If scroll scenes cover more of it, the page is captured in tiles. */
+/** Share of the viewport that scroll scenes may cover. If they cover more, the page is captured in tiles. */
 const maxSceneShare = 0.25;
-/** Time limit of scrolling by wheel events a page that has not shown everything in the tall viewport: 4,000 px take 1.3 s. */
+/** Time limit of scrolling by wheel events, for a page that has not shown everything in the tall viewport. 4,000 px take 1.3 s. */
 const wheelBudgetMs = 3000;
-/** Scripts that copy the height of the viewport may take this many frames to restore it. */
+/** Number of frames in which scripts that copy the height of the viewport may restore it. */
 const maxSettleTurns = 5;
 
-/** The whole page, laid out and in view. */
+/** The whole page, after it was laid out and brought into view. */
 export interface FullPage {
   /** CSS pixels. */
   readonly height: number;
@@ -42,7 +42,7 @@ export interface FullPage {
   readonly left: number;
   /** Whether the page was still growing when scrolling stopped, or is taller than the maximum picture. */
   readonly truncated: boolean;
-  /** Whether the page grew so fast that scrolling did not reach its end. If it grows again, the result is truncated. */
+  /** Whether the page grew so fast that scrolling did not reach its end. If the page grows again, the result is truncated. */
   readonly mayGrow?: boolean;
   /**
    * `single`: the page fits the viewport. `grown`: the page continues below the viewport. `tiles`: the page is captured in one picture
@@ -84,13 +84,13 @@ export async function growToWholePage(open: OpenPage, options: RenderOptions): P
       limitOf(measurePage),
       [cssMayUse, everyElement, ...scrollerHelpers],
     ),
-    // If overlays are blocked, ignore the scroll lock that one of them sets.
+    // If overlays are blocked, a scroll lock is ignored, because an overlay sets it.
     options.block.cookieBanners || options.block.newsletters === true ? false : call(isLocked, [unlockTimeoutMs]),
   ]);
   if (locked && hidden === null) {
     return { height: first.viewHeight, left: 0, truncated: false, strategy: 'single', isLocked: true };
   }
-  // A page that is too tall before scrolling fails at once.
+  // A page that is too tall before scrolling fails immediately.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
   await freezeScrollEffects(open);
@@ -125,9 +125,9 @@ export async function growToWholePage(open: OpenPage, options: RenderOptions): P
   };
 }
 
-/** Lays the page out in a tall viewport without a `resize` event, so that everything is in view. */
+/** Lays the page out in a tall viewport without a `resize` event, which brings everything into view. */
 async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<void> {
-  // Makes a scroll container as tall as its content in any viewport.
+  // A scroll container becomes as tall as its content, whatever the viewport is.
   await world.callEach([step(hideResizes), step(growScroller)], limitOf(growScroller), [...scrollerHelpers]);
   await emulation.grow(height);
   const steps = [
@@ -152,7 +152,7 @@ export async function refitHeight(open: OpenPage, fullPage: FullPage, options: R
   const now = await measureAtRest(open);
   const isSingle = fullPage.strategy === 'single';
   if (isSingle && now.height <= viewport.height) return { ...fullPage, left: now.left };
-  // Content that arrived since then made the page taller than the viewport.
+  // If content that arrived since then made the page taller than the viewport, it is brought into view as well.
   if (isSingle) await wakeUp(open, Math.min(now.height, maxHeight));
   const [, , unseen] = await world.callEach(
     [step(rememberRevealed), step(noteFixed), step(countUnseen), step(watchLeaving)],
@@ -184,8 +184,7 @@ export async function refitHeight(open: OpenPage, fullPage: FullPage, options: R
 
 /**
  * Measures the page in the requested viewport, after scripts that copy the viewport's height have updated it.
- *
- * @param expectedHeight in CSS pixels: a page of this height is settled
+ * @param expectedHeight in CSS pixels; a page of this height counts as settled
  * @returns the last measures, and whether the page was still growing
  */
 async function settleInView(

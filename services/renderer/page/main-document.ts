@@ -4,7 +4,7 @@ import type { Frame, Page, Request, Response } from 'playwright';
 export interface DocumentAnswer {
   readonly url: string;
   readonly status: number;
-  /** Names in lower case. */
+  /** Headers of the response, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,7 @@ export class MainDocument {
     return this.#answer;
   }
 
-  /** The last navigation, if it failed. */
+  /** The last navigation if it failed; otherwise undefined. */
   get failure(): { readonly url: string; readonly netError: string } | undefined {
     return this.#failure;
   }
@@ -70,7 +70,7 @@ export class MainDocument {
     return this.#stay.promise;
   }
 
-  /** Resolves when the transfer of the current document was cut off. The document reaches no further load state. */
+  /** Resolves when the transfer of the current document was cut off. The document then reaches no further load state. */
   get cutOff(): Promise<void> {
     return this.#cutOff.promise;
   }
@@ -97,12 +97,12 @@ export class MainDocument {
   readonly #responded = (response: Response): void => {
     if (response.request() !== this.#moving) return;
     this.#answer = { url: response.url(), status: response.status(), headers: response.headers() };
-    // These statuses leave the current page in place.
+    // With these statuses, the browser keeps the current page.
     if (response.status() === 204 || response.status() === 205) this.#stayed();
   };
 
   readonly #requestFailed = (request: Request): void => {
-    // If a new navigation is under way, the transfer of the old document is cut off as well, which does not matter.
+    // If a new navigation is under way, the transfer of the old document is cut off as well. That is not recorded.
     if (request === this.#here && this.#moving === undefined) {
       this.#isCutOff = true;
       this.#cutOff.resolve();
@@ -127,7 +127,7 @@ export class MainDocument {
     this.#arrived();
   };
 
-  /** A response that turns out to be a download leaves the current page in place. The download is refused. */
+  /** If a response turns out to be a download, the browser keeps the current page. The download is refused. */
   readonly #downloaded = (): void => this.#stayed();
 
   #stayed(): void {

@@ -9,8 +9,7 @@ import { describeSearch, type Search } from './scripts/finding.ts';
 import { selecting } from './scripts/selecting.ts';
 
 /**
- * Describes where a selector matched nothing in time, and names a frame in which it would match.
- *
+ * Describes where a selector was searched for in vain, and names a frame in which it would match.
  * @returns an empty text if the page does not respond
  */
 export async function explainMiss({ world }: OpenPage, selector: string): Promise<string> {

@@ -16,9 +16,8 @@ export type RenderSource =
 const maxMoves = 10;
 
 /**
- * Opens the address and waits for `waitUntil`. `timeout` starts here. If its transfer is cut off before its first element, the
- * document is requested once more.
- *
+ * Opens the address and waits for `waitUntil`. `timeout` starts with this call. If the transfer is cut off before the first element of the
+ * document, the document is requested once more.
  * @returns the states that were not reached in time
  * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT
  */
@@ -39,7 +38,7 @@ async function visit(
   remaining: () => number,
 ): Promise<SoftTimeout[]> {
   const { document } = open;
-  // A document that was cut off is shown as far as it loaded, as in a browser, and reported as incomplete.
+  // If the transfer of a document is cut off, the part that has loaded is shown, as in a browser, and reported as incomplete.
   const missed = (reached: Reached) => reached === 'late' || (reached === 'cut off' && !document.moving);
   await commit(open, source, options, remaining());
   if (options.waitUntil === 'commit') return [];
@@ -68,7 +67,10 @@ export function assertWeb(source: RenderSource): void {
   throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
 }
 
-/** @throws ServiceError if the last navigation of the page ended on an error page of the browser */
+/**
+ * Throws if the last navigation of the page ended on an error page of the browser.
+ * @throws ServiceError
+ */
 export function throwIfLost({ page, proxySession, document }: OpenPage): void {
   const failed = page.url().startsWith('chrome-error:');
   const { failure, requestedUrl } = document;
@@ -88,7 +90,7 @@ async function commit(
   const stopServing =
     source.kind === 'html' ? await deadline.run(serveHtml(open, source.html), timeoutMs, 'the html') : null;
   try {
-    // The second limit is for a browser whose own timer does not work.
+    // The second limit applies if the browser's own timer does not work.
     await deadline.run(page.goto(url, { waitUntil: 'commit', timeout: timeoutMs }), timeoutMs + 1000, 'the navigation');
   } catch (error) {
     if (error instanceof ServiceError) throw error;
@@ -125,7 +127,7 @@ async function reach(
     return world.call(untilReady, [state], { timeoutMs, what: `waiting for ${state}` });
   })();
   const told = waited.then(() => (state === 'networkidle' && network.hasStalled ? seen : undefined));
-  // If the world ends with its document, the other promise decides.
+  // The world can end with its document. The other promise decides then.
   const reached = Promise.race([told, seen.catch(() => told)]).then(() => 'reached' as const);
   const cutOff = document.cutOff.then(() => 'cut off' as const);
   try {
@@ -137,8 +139,8 @@ async function reach(
 }
 
 /**
- * Returns whether the document has no element, and is therefore never drawn. Chromium discards what it has not parsed when a transfer is
- * cut off, which on a busy machine can be everything.
+ * Returns whether the document has no element, and is therefore never drawn. If a transfer is cut off, Chromium discards what it has not
+ * parsed. On a busy machine that can be everything.
  */
 async function isLost({ document, world }: OpenPage, timeoutMs: number): Promise<boolean> {
   if (!document.isCutOff || document.moving) return false;
@@ -177,8 +179,9 @@ function unanswered(timeout: number, what: string, cause?: unknown): ServiceErro
 }
 
 /**
- * Answers the navigation to {@link htmlUrl} with the HTML inside the browser. All other requests of the page go to the network. Call the
- * returned function when the page has arrived. After that, the address fails like any other of its origin.
+ * Answers the navigation to {@link htmlUrl} with the HTML inside the browser. All other requests of the page reach the network. Call the
+ * returned function when the page has arrived. After that, a request for the address fails, like a request for any other address of its
+ * origin.
  */
 async function serveHtml({ page, cdp, hasOwnSession }: OpenPage, html: string): Promise<() => Promise<void>> {
   const pattern = { urlPattern: htmlUrl, resourceType: 'Document' as const };

@@ -81,7 +81,7 @@ export function navigationFailure(
   return failed(sentence ?? 'The page at {host} could not be opened.');
 }
 
-/** Returns the error for a fault of the operator's network, which concerns all pages. */
+/** Returns the error for a fault of the operator's network, which affects all pages. */
 function upstreamFailed(what: string, { cause }: { readonly cause: unknown }): ServiceError {
   const message = `The page could not be opened, because the upstream proxy of this service ${what}.`;
   return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'service', cause });

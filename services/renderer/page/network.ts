@@ -6,17 +6,17 @@ import type { ProxySession } from '../egress/proxy.ts';
 /** Time without a request, as in Playwright's `networkidle`. */
 const quietMs = 500;
 
-/** A tenth of the quiet time. The wait ends late by this time at most. */
+/** Poll interval: a tenth of the quiet time. The wait ends late by at most this time. */
 const quietPollIntervalMs = 50;
-/** Maximum time between two polls. After a longer time, the process was blocked. */
+/** Maximum time between two polls. If it is exceeded, this process was blocked. */
 const maxLookIntervalMs = 2 * quietPollIntervalMs;
-/** About one frame: the time within which a page shows a response. */
+/** Poll interval: about one frame, within which a page shows a response. */
 const fetchPollIntervalMs = 20;
-/** Short compared with the 40 ms within which a page sends its next request. */
+/** Poll interval: short compared with the 40 ms within which a page sends its next request. */
 const askPollIntervalMs = 5;
 /** Maximum time between messages that belong together. */
 const nextMessageMs = 250;
-/** A connection with this many messages is an endless stream. */
+/** Number of messages after which a connection counts as an endless stream. */
 const manyMessages = 10;
 
 export interface NetworkWatch {
@@ -25,15 +25,15 @@ export interface NetworkWatch {
    * was blocked does not count, because what arrived meanwhile has not been processed yet.
    */
   untilQuiet(): Promise<void>;
-  /** Whether this process was blocked during `untilQuiet`. Playwright's own timer may have counted that time as quiet. */
+  /** Whether this process was blocked during `untilQuiet`. If so, Playwright's own timer may have counted that time as quiet. */
   readonly hasStalled: boolean;
   /** Whether any request of the page is unfinished. */
   readonly isLoading: boolean;
   /** Whether a request of the page's scripts is unfinished. */
   readonly isFetching: boolean;
   /**
-   * Resolves with true when the requests of the scripts have ended. Resolves with false after `timeoutMs`, or if a response has made no
-   * progress for half a second: the page does not read it.
+   * Resolves with true when the requests of the scripts have ended. Resolves with false after `timeoutMs`. Also resolves with false if a
+   * response has made no progress for half a second, because then the page does not read it.
    */
   untilFetched(timeoutMs: number): Promise<boolean>;
   /** Whether a connection of the page waits for its first message, or messages have just arrived. */
@@ -46,10 +46,9 @@ export interface NetworkWatch {
 }
 
 /**
- * Watches the requests of a page. Call it before the navigation.
- *
- * The browser counts a request as unfinished until its body has been read. Many pages send `fetch` and never read the response, so their
- * network would never be idle. The bytes that arrive through the proxy session are watched instead.
+ * Watches the requests of a page. Call it before the navigation. The browser counts a request as unfinished until its body has been read.
+ * Many pages call `fetch` and never read the response, so for the browser their network would never be idle. Therefore the bytes that
+ * arrive through the proxy session are watched.
  */
 export function watchNetwork(
   page: Page,
@@ -190,12 +189,12 @@ const frameTypes = new Set(['document', 'stylesheet', 'script', 'image', 'font']
 /** Requests of the page that can show more of it. */
 export const isContent = (request: Request): boolean => contentTypes.has(request.resourceType());
 
-/** Requests of the page's own scripts and workers, without those of its frames. */
+/** Whether a request was sent by the page's own scripts and workers, and not by its frames. */
 function isFetched(request: Request, page: Page): boolean {
   return fetchedTypes.has(request.resourceType()) && frameOf(request) === page.mainFrame();
 }
 
-/** Requests of the frames in the page, whose documents may not be accessible. */
+/** Whether a request was sent by a frame in the page. The documents of frames may not be accessible. */
 export function isOfFrame(request: Request): boolean {
   return frameTypes.has(request.resourceType()) && Boolean(frameOf(request)?.parentFrame());
 }
@@ -209,7 +208,7 @@ function frameOf(request: Request): Frame | undefined {
   }
 }
 
-/** Counts the requests of a kind that started after construction, and those of them that have not ended. */
+/** Counts the requests of a kind that started after construction, and how many of them have not ended. */
 export class LoadingRequests {
   readonly #page: Page;
   readonly #isWanted: (request: Request) => boolean;

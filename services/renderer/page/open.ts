@@ -55,7 +55,7 @@ export async function openPage(
   const reuseFor = mayReusePage(request) ? request.reuseFor : undefined;
   const acquiring = browsers.acquire({ antiBot, ownBrowser, reuseFor });
   const acquired = await deadline.run(acquiring, acquireTimeoutMs, 'opening a page').catch((error: unknown) => {
-    // If the page arrives late, return it to the pool.
+    // If the page arrives late, it is returned to the pool.
     void acquiring.then((late) => late.release()).catch(() => undefined);
     if (error instanceof BrowserLostError) throw browserLost(error);
     throw error;
@@ -94,11 +94,11 @@ export async function openPage(
       Promise.all([
         emulation.apply(),
         emulateFeatures(open, options),
-        // Ends with the page: its context, with its cache and connections, serves no other capture.
+        // This setting ends with the page, whose context serves no other capture. The cache and the connections belong to that context.
         options.ignoreTlsErrors === true
           ? cdp.send('Security.setIgnoreCertificateErrors', { ignore: true })
           : undefined,
-        // The viewport will grow.
+        // The handlers are needed only if the viewport will grow.
         options.isFullPage ? world.runFirst(interceptResizes, []) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent, []) : undefined,
         // Without a user gesture, the browser allows neither full screen nor picture-in-picture.
@@ -109,7 +109,7 @@ export async function openPage(
     );
     return open;
   } catch (error) {
-    // Does not wait, because the browser may not respond.
+    // The release is not awaited, because the browser may not respond.
     void open.release();
     // The page has not navigated yet, so it did not cause the failure.
     if (error instanceof DeadlineError) throw browserLost(new BrowserLostError('the new page does not respond'));
@@ -147,14 +147,14 @@ async function emulateFeatures(
 function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () => void {
   const unusedUrl = page.url();
   const onCrash = () => {
-    // A page that has not navigated yet did not crash because of its content.
+    // If the page has not navigated yet, it did not crash because of its content.
     const isUnused = page.url() === unusedUrl;
     const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed or exceeded its memory limit.', {
       causedBy: 'page',
     });
     deadline.abort(isUnused ? browserLost(new BrowserLostError('an unused page crashed')) : failure);
   };
-  // A page cannot close itself. This event arrives before Playwright's browser object reports the end of the browser.
+  // A page cannot close itself, so the browser has ended. Playwright's browser object reports that only after this event.
   const onClose = () => deadline.abort(browserLost(new BrowserLostError()));
   page.on('crash', onCrash).on('close', onClose);
   const stopListening = onAbort(exceeded, () => deadline.abort(exceeded.reason as ServiceError));
@@ -171,9 +171,9 @@ function browserLost(cause: BrowserLostError): ServiceError {
   });
 }
 
-/** The process of the page answers this command, and the page's scripts may never pause. */
+/** Timeout of a change of the viewport. The process of the page answers the command, and the page's scripts may never pause. */
 const resizeTimeoutMs = 5000;
-/** Visible size of a page that is only printed, so its pixels are never needed. */
+/** Visible size of a page that is only printed. It is small, because the pixels are never needed. */
 const undrawnSize = { width: 16, height: 16 };
 
 type Viewport = RenderOptions['viewport'];
@@ -181,7 +181,7 @@ type Viewport = RenderOptions['viewport'];
 /** Sizes of a window, in CSS pixels. */
 interface Window {
   readonly screen: Size;
-  /** Undefined: the outer size is not emulated. */
+  /** The outer size. If undefined, it is not emulated. */
   readonly outer: Size | undefined;
 }
 
@@ -209,7 +209,7 @@ class ViewportEmulation {
     this.#deadline = deadline;
     this.#asked = viewport;
     this.#window = window;
-    // With antiBot, the window must look like that of a person.
+    // With antiBot, the window must look like that of a person, so the page counts as drawn.
     this.#isDrawn = format !== 'pdf' || antiBot;
     this.#antiBot = antiBot;
     // Printing ignores the mobile layout.
@@ -234,7 +234,7 @@ class ViewportEmulation {
     return this.#emulatesMobile;
   }
 
-  /** Applies the viewport. A warm page already has the default one. */
+  /** Applies the viewport. The default one needs no command, because a warm page already has it. */
   async apply(): Promise<void> {
     const { width, height, deviceScaleFactor } = this.#viewport;
     if (!this.#isDrawn) {
@@ -287,9 +287,8 @@ class ViewportEmulation {
   }
 
   /**
-   * Lays the page out in a viewport of another height, but keeps the size of the surface that it is drawn on. The page sees a taller
+   * Lays the page out in a viewport of another height, but keeps the size of the surface on which it is drawn. The page sees a taller
    * window with everything in view, and memory does not grow.
-   *
    * @throws DeadlineError if the page does not respond
    */
   async grow(height: number): Promise<void> {
@@ -314,7 +313,7 @@ class ViewportEmulation {
       screenHeight: screen.height,
       ...(this.#isMobile ? { screenOrientation: orientationOf(screen) } : {}),
       dontSetVisibleSize,
-      // Full Chromium refuses to lock the orientation of a desktop screen. With antiBot, keep that behavior.
+      // Full Chromium refuses to lock the orientation of a desktop screen. With antiBot, the page must see that behavior.
       ...(this.#antiBot ? {} : { screenOrientationLockEmulation: true }),
     });
     await this.#deadline.run(resized, resizeTimeoutMs, 'resizing');
@@ -328,15 +327,15 @@ function orientationOf({ width, height }: Size) {
 }
 
 const layoutTimeoutMs = 3000;
-/** Phones zoom into a narrow page at most this much. */
+/** Maximum zoom of phones for a narrow page. */
 const maxZoom = 5;
 
-/** Freezes the layout of a page that was loaded as on a phone, for all following steps. Other pages do not change. */
+/** Freezes the layout of a page that was loaded as on a phone, for all following steps. Does nothing for other pages. */
 export async function keepMobileLayout({ world, emulation }: OpenPage): Promise<void> {
   if (!emulation.isMobile) return;
   const limit = { timeoutMs: layoutTimeoutMs, what: 'measuring' };
   const width = await world.call(readLayoutWidth, [], limit).catch((error: unknown) => {
-    // The page does not respond. Most pages are as wide as the phone.
+    // The page does not respond. It is probably as wide as the phone, as most pages are.
     if (error instanceof DeadlineError) return emulation.viewport.width;
     throw error;
   });

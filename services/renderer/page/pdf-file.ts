@@ -34,9 +34,9 @@ export function readPdf(bytes: Buffer): PrintedPdf {
   return { bytes, width: toPx(box[1]), height: toPx(box[2]), pages };
 }
 
-/** Escapes a parenthesis, or another backslash, in a string of a PDF. */
+/** A backslash escapes a parenthesis, or another backslash, in a string of a PDF. */
 const backslash = 0x5c;
-/** Ends a string. */
+/** A closing parenthesis ends a string. */
 const parenthesis = 0x29;
 
 /**
@@ -60,8 +60,8 @@ export function makeLinksRelative(bytes: Buffer): Buffer {
 const withoutSpaces = (text: string) => text.replaceAll(/\s/gu, '');
 
 /**
- * Matches an object whose first entry is a title. Groups: its number, the title as a literal, the title as UTF-16 in hexadecimal digits,
- * the other entries.
+ * Matches an object whose first entry is a title. The groups are its number, the title as a literal, the title as UTF-16 in hexadecimal
+ * digits, and the other entries.
  */
 const titled = /^(\d+) 0 obj\n<<\/Title (?:\(((?:[^\\()]|\\.)*)\)|<FEFF([\dA-F]*)>)\n(\/Dest [^]*?)\nendobj$/gm;
 
@@ -104,8 +104,7 @@ const unescaped = (literal: string) =>
   );
 
 /**
- * Whether the pages are blank: no text, image or shape, and at most one plain background color.
- *
+ * Whether the pages are blank: they have no text, image or shape, and at most one plain background color.
  * @param bytes a file as Chromium wrote it, without an incremental update
  * @param hasTemplates whether the pages have a header or a footer, which are ignored
  */
@@ -135,7 +134,7 @@ function readReferences(text: string): (id: number) => number {
 /** The content stream of a blank page is smaller than this. */
 const maxBlankBytes = 1024 ** 2;
 
-/** Returns the stream of the object at an offset. Undefined if the format is unknown or the stream is too long. */
+/** Returns the stream of the object at an offset. Returns undefined if the format is unknown or the stream is too long. */
 function streamAt(bytes: Buffer, text: string, at: number): string | undefined {
   const header = /^\d+ 0 obj\n<<([^]*?)>> stream\n/.exec(text.slice(at, at + 1000));
   const length = /\/Length (\d+)(?! 0 R)/.exec(header?.[1] ?? '')?.[1];
@@ -161,10 +160,10 @@ function withoutTemplates(content: string): string {
   return /^q\n0 0 [\d.]+ [\d.]+ re\nW\*? n\n/.test(content.slice(last)) ? content.slice(0, last) : content;
 }
 
-/** Share of the paper's width and height. A larger plain rectangle is a background. */
+/** Minimum share of the paper's width and height for a plain rectangle to count as a background. */
 const minBackgroundShare = 0.5;
 
-/** Operators that draw nothing: they set text, line and color state, clip, or mark content for tags. */
+/** Operators that draw nothing. They set text, line and color state, set clips, or mark content for tags. */
 const silent = new Set('W W* n h gs RG G w J j M d i BT ET Tf Tm Td Tr Tz Tc Tw BDC BMC EMC'.split(' '));
 
 /**

@@ -25,9 +25,9 @@ interface Size {
 }
 
 const printTimeoutMs = 60_000;
-/** Chromium shrinks content that is wider than the paper by at most this factor. */
+/** Maximum factor by which Chromium shrinks content that is wider than the paper. */
 const maxShrinking = 1.5;
-/** Extra height of the single page in each printing round, in CSS pixels, until one page holds the whole content. */
+/** Extra height of the single page in each printing round, in CSS pixels. The rounds end when one page holds the whole content. */
 const slack = [0, 1, 8, 40, 160] as const;
 
 /** Prepares a page for printing before it is opened. */
@@ -37,7 +37,7 @@ export async function prepareForPrint(
 ): Promise<void> {
   // The media type is set later.
   undoLater(() => page.emulateMedia({ media: null }));
-  // With antiBot, no function of the page is replaced, because the page could detect that.
+  // With antiBot, no function of the page is replaced, because the page could detect the replacement.
   if (antiBot) return;
   const script = await deadline.run(
     page.addInitScript({ content: `(${keepDrawings.toString()})()` }),
@@ -49,8 +49,7 @@ export async function prepareForPrint(
 
 /**
  * Prints the page.
- *
- * @param fullPage the page, laid out as a single page; undefined for paper
+ * @param fullPage the page that is printed as a single page; undefined to print on paper
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED
  */
 export async function printPdf(
@@ -74,12 +73,14 @@ function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
   return world.call(readHeadings, [], { timeoutMs: lastCallTimeoutMs, what: 'reading headings' }, [everyElement]);
 }
 
-/** Measurements show that Chromium needs more than 768 MiB to print tables with 54,000 cells. Other elements need less. */
+/**
+ * Number of table cells for which Chromium needs one MiB. Measurements show that it needs more than 768 MiB to print tables with 54,000
+ * cells. Other elements need less.
+ */
 const cellsOfMebibyte = 50_000 / 768;
 
 /**
- * Rejects tables that would exceed the page's memory limit after a minute of printing.
- *
+ * Rejects tables whose printing would exceed the page's memory limit after a minute.
  * @throws ServiceError PAGE_TOO_LARGE
  */
 export async function assertPrintable({ world, pageBytes }: OpenPage): Promise<void> {
@@ -109,8 +110,7 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
 
 /**
  * Gives the page the layout of the paper: print media, in a viewport with the size of the paper without its margins. Scripts get the resize
- * event now and redraw their charts. During printing, they get no events.
- *
+ * event now and can redraw their charts, because they get no events during printing.
  * @returns the height of the paper without its margins, in CSS pixels
  */
 export async function layOutForPaper(
@@ -133,13 +133,13 @@ export async function layOutForPaper(
   return { height: tall };
 }
 
-/** Returns the paper size that the page's @page rules set, in millimeters. Only a print shows which rule applies. */
+/** Returns the paper size that the page's @page rules set, in millimeters. Only printing shows which rule applies. */
 async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
   await open.world.callEach([usingPaper(pdf, false)], { timeoutMs: callTimeoutMs, what: 'setting the paper' });
-  // Without a history, the page cannot navigate back after printing.
+  // The history is removed, because a page can use it to navigate back after printing.
   const forgotten = open.cdp.send('Page.resetNavigationHistory');
   await open.deadline.run(forgotten, callTimeoutMs, 'clearing the history');
-  // The result of this print is not used. Tags would take most of its time.
+  // Only the size of this print is used. Tags would take most of its time.
   const printed = await print(open, { ...pdf, tagged: false }, inInches(paperSizeOf(pdf)), '1');
   const [width, height] = [toMm(printed.width), toMm(printed.height)];
   if (Math.max(printed.width, printed.height) > maxSide.pdf) {
@@ -150,8 +150,8 @@ async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
 }
 
 /**
- * Gives the page the layout of a single printed page that is as wide as the viewport: print media, in the column between the margins. Later
- * measurements match the print.
+ * Gives the page the layout of a single printed page that is as wide as the viewport: print media, and the width between the margins. Later
+ * measurements then match the print.
  */
 export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
   const { page, emulation, deadline, world } = open;
@@ -160,7 +160,7 @@ export async function layOutForPrint(open: OpenPage, options: RenderOptions): Pr
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   await emulation.setLayoutWidth(column);
   const { width } = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
-  // Content wider than the paper is shrunk, within Chromium's limit.
+  // Content that is wider than the paper is shrunk, up to Chromium's limit.
   const wider = Math.min(width, Math.floor(column * maxShrinking));
   if (wider > column) await emulation.setLayoutWidth(wider);
 }
@@ -253,7 +253,7 @@ async function print(
 type Templates = Pick<PdfOptions, 'headerTemplate' | 'footerTemplate'>;
 
 function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates): ServiceError {
-  // In measurements, 21,000 links were printed, but 33,600 were not. Without tags, they exceeded the memory limit of a page.
+  // In measurements, 21,000 links were printed, but 33,600 were not. Even without tags, they exceeded the memory limit of a page.
   const many = 'too many links and elements for a pdf, which holds about 20,000 links';
   if (headerTemplate === undefined && footerTemplate === undefined) {
     return new ServiceError('PAGE_TOO_LARGE', `The page has ${many}. Use png or jpeg.`, { cause });
@@ -262,7 +262,7 @@ function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates)
   return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client', cause });
 }
 
-/** If a template is empty, Chromium writes its own header or footer. */
+/** Content of an empty template. Without any content, Chromium would write its own header or footer. */
 const emptyTemplate = '<span></span>';
 
 function headerAndFooter({ headerTemplate, footerTemplate }: Templates) {

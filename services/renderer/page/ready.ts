@@ -15,17 +15,20 @@ import { isLiveFrame, untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { step } from './world.ts';
 
 /**
- * Time limit of the wait for pending changes of visible content, from its start. In public reports of missing content, preloaders disappear 1.2 s
- * after load, charts start after 0.3 s and draw for 1 s, and pages redirect after 1 s.
+ * Time limit of the wait for pending changes of visible content, from the start of the wait. In public reports of missing content,
+ * preloaders disappear 1.2 s after load, charts start after 0.3 s and draw for 1 s, and pages redirect after 1 s.
  */
 const readyTimeoutMs = 2500;
-/** Time limit while the page keeps showing more. A typed headline of 80 letters at 60 ms completes within it. */
+/** Time limit while the page keeps showing more. A headline of 80 letters that is typed at 60 ms a letter completes within it. */
 const progressTimeoutMs = 5000;
-/** Content that scripts defer to a timer this soon after load is part of the page. */
+/** Time after load within which a timer must run for its content to count as a part of the page. */
 const timerGraceMs = 20;
-/** Time limit of the wait for data that an app fetches after load. In public reports, it takes 0.25 to 0.7 s. Polling never ends. */
+/**
+ * Time limit of the wait for data that an app fetches after load. In public reports, fetching takes 0.25 to 0.7 s. An app that polls never
+ * stops.
+ */
 const fetchTimeoutMs = 1500;
-/** Time within which a page sends its next request after a response: two frames, and the report of the browser. */
+/** Time within which a page sends its next request after a response: two frames, plus the time in which the browser reports the request. */
 const nextFetchMs = 40;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 
@@ -37,9 +40,8 @@ export interface Readiness {
 }
 
 /**
- * Waits until a loaded page is ready: no timer, frame callback, animation, request, message or navigation of its scripts is due soon that
- * changes what is in view. Returns at once if the page is idle.
- *
+ * Waits until a loaded page is ready. It is ready if no timer, frame callback, animation, request, message or navigation of its scripts is
+ * due soon that changes what is in view. Returns immediately if the page is idle.
  * @throws DocumentGoneError if the page has navigated to another document
  */
 export async function untilReady(open: OpenPage, options: RenderOptions): Promise<Readiness> {
@@ -65,7 +67,7 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
   let lastChange = await world.call(watchChanges, [], limit('watching changes'));
   let changing: SoftTimeout | undefined;
-  // New content may trigger more requests. Requests that repeat without changing the view do not count.
+  // New content may cause more requests. Requests that repeat without changing the view do not count.
   for (let end = start + fetchTimeoutMs; ; end = start + readyTimeoutMs) {
     const fetched = await untilFetched(open, end);
     const before = lastChange;
@@ -84,8 +86,7 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
 /**
  * Waits until the frames in view are ready, as {@link untilReady} does, and finishes their animations. In frames, only timers, frame
  * callbacks and animations count. Never rejects, because a frame may disappear or not respond.
- *
- * @returns what was still changing in the frames
+ * @returns what was still changing in the frames when the wait ended
  */
 async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
   const timeoutMs = progressTimeoutMs + callTimeoutMs;
@@ -109,8 +110,7 @@ async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
 }
 
 /**
- * Waits for the requests of the page's scripts and for the messages of their connections, and for requests that follow from those.
- *
+ * Waits for the requests of the page's scripts, for the messages of their connections, and for requests that follow from both.
  * @param end by `performance.now()`
  * @returns `none` if there was nothing to wait for, `come` if all has arrived, or `late`
  */

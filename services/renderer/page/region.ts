@@ -18,7 +18,7 @@ import { step } from './world.ts';
 /** The region of the page that is captured instead of the viewport. */
 export type PageRegion = Box;
 
-/** Time limit of the wait for the element. Clients that expect it later can use `waitFor`. */
+/** Time limit of the wait for the element. Clients that expect the element later can use `waitFor`. */
 const elementTimeoutMs = 5000;
 /** Number of steps from the top of the page to its end. */
 const scrollSteps = 12;
@@ -51,8 +51,7 @@ export async function scrollToRegion(open: OpenPage, { selector, clip }: RenderO
 }
 
 /**
- * Uncovers the requested region and returns its box. Does not wait for the page, so it also works after the page's scripts were stopped.
- *
+ * Uncovers the requested region and returns its box. Does not wait for the page, and thus also works after the page's scripts were stopped.
  * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
 export async function measureRegion(open: OpenPage, options: RenderOptions): Promise<PageRegion | undefined> {
@@ -66,7 +65,7 @@ export async function measureRegion(open: OpenPage, options: RenderOptions): Pro
   return box;
 }
 
-/** Scrolls to the clip and back to the top. Fixed elements keep the places that they have at the top. */
+/** Scrolls to the clip and back to the top. Fixed elements return to the places that they have at the top. */
 async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<boolean> {
   const { world, emulation } = open;
   const { viewport } = emulation;

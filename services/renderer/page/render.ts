@@ -45,19 +45,21 @@ export interface RenderRequest {
   readonly options: RenderOptions;
   /** Secrets in plain text. */
   readonly secrets?: CaptureSecrets;
-  /** Selectors of elements whose areas in the picture are returned. */
+  /** Selectors of elements. Their areas in the picture are returned. */
   readonly ignore?: readonly string[];
-  /** Whether to use a separate browser: for an account that shares no browsers, and for a capture that may have crashed a shared one. */
+  /**
+   * Whether to use a separate browser: for an account that shares no browsers, and for a capture that may have crashed a shared browser.
+   */
   readonly ownBrowser: boolean;
-  /** The account whose captures may reuse the page one after another. Undefined: the page is not reused. */
+  /** The account whose captures may reuse the page one after another. If undefined, the page is not reused. */
   readonly reuseFor?: string;
   /** Aborts when the capture is cancelled, or when the renderer stops before the capture can end. */
   readonly signal: AbortSignal;
   /** Unix milliseconds. The whole rendering must end before this time. */
   readonly deadline: number;
   /**
-   * The page is closed, and the next one prepared, when this promise settles. Both take processor time, which the remaining work for the
-   * response needs first. If undefined, they run at once.
+   * Settles when the response has been sent. Then the page is closed and the next one prepared. Both take processor time, which the
+   * remaining work for the response needs first. If undefined, they run immediately.
    */
   readonly answered?: Promise<void>;
 }
@@ -65,7 +67,7 @@ export interface RenderRequest {
 export interface Rendering {
   readonly bytes: Buffer;
   readonly mimeType: MimeType;
-  /** Size of the file in pixels; for a pdf, size of the first page in CSS pixels. */
+  /** Size of the file in pixels. For a pdf: size of the first page in CSS pixels. */
   readonly width: number;
   readonly height: number;
   /** Number of pages of a pdf. */
@@ -82,31 +84,31 @@ export interface Rendering {
 export interface RenderDeps {
   readonly browsers: Browsers;
   readonly blocker: Blocker;
-  /** Maximum wait for the response to a request for a script or stylesheet. Undefined: a share of the navigation timeout. */
+  /** Maximum wait for the response to a request for a script or stylesheet. If undefined, it is a share of the navigation timeout. */
   readonly responseTimeoutMs: number | undefined;
-  /** Maximum time for the page to respond, if a step would wait longer. */
+  /** Maximum time in which the page must respond; it applies to steps that would wait longer. */
   readonly answerTimeoutMs?: number | undefined;
 }
 
 /**
- * Share of the navigation timeout within which each script and stylesheet must start to arrive. A hanging request is dropped early enough
- * that the page can load without it.
+ * Share of the navigation timeout within which each script and stylesheet must start to arrive. A hanging request is then dropped early
+ * enough for the page to load without it.
  */
 const responseShare = 0.5;
 
-/** Each of these setups takes milliseconds. A browser that takes this long has failed. */
+/** Time limit of each setup. It takes milliseconds, so a browser that takes this long has failed. */
 const blockingTimeoutMs = 5000;
 const visitorTimeoutMs = 5000;
 const secretsTimeoutMs = 5000;
 
-/** Delay before a picture of a single color is retaken. Not retaken if so little time is left that the capture could time out. */
+/** Delay before a picture of a single color is retaken. It is not retaken if the capture could time out because of that. */
 const secondLookMs = 1000;
 const minTimeForSecondLookMs = 5000;
 
 /** Minimum remaining time for a second attempt. */
 const minRetryMs = 5000;
 
-/** The browser did not respond when a capture timed out in it, so the page may not be the cause. */
+/** Thrown if a capture timed out and its browser did not respond. The page may not be the cause. */
 export class BrowserSilentError extends Error {
   constructor(options: { cause: unknown }) {
     super('the browser did not respond', options);
@@ -131,7 +133,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     const opened = (open = await openPage(deps, request, deadline));
     opened.onRelease(trace.watch(opened.page));
     const rendering = withoutCallTraces(opened.page, () => renderIn(opened, request, deps, trace));
-    // Each step has its own timeout. This deadline is a safety net.
+    // Each step has its own timeout. This deadline applies only if such a timeout fails.
     return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
     failure = explain(thrown, deadline.causedBy);
@@ -150,7 +152,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     trace.recordSpans(failure);
     const close = () =>
       open?.release({ timedOut: failure?.code === 'CAPTURE_TIMEOUT', hasCompleted: failure === undefined });
-    // A failed page may use all resources, so close it at once.
+    // A failed page may use up resources, so it is closed immediately.
     void Promise.resolve(failure ? undefined : request.answered).then(close, close);
   }
 }
@@ -162,7 +164,7 @@ async function renderIn(
   trace: RenderTrace,
 ): Promise<Rendering> {
   const { source, secrets } = request;
-  // Requests with the default value omit this option.
+  // The job omits this option if it has the default value.
   const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
   const options = { ...request.options, pdf };
   const elapsed = stopwatch();
@@ -180,12 +182,12 @@ async function renderIn(
   if (options.freeze)
     await open.deadline.run(freezeClocks(open, options.freeze), blockingTimeoutMs, 'freezing the clock');
   const style = secrets && (await setSecrets(open, request, secrets));
-  // Must open its session last: in a new process, Chromium sets up sessions in order, and each resets the platform.
+  // This call must open its session last: in a new process, Chromium sets up sessions in order, and each of them resets the platform.
   await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
   open.deadline.causedBy = 'page';
   trace.begin('navigation');
   const late = await navigate(open, source, options);
-  // The state was reached only because a request was dropped.
+  // The page reached the state only because a request was dropped.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
   if (secrets?.script !== undefined) trace.begin('script');
@@ -215,12 +217,12 @@ async function renderIn(
   const settleMs = elapsed();
 
   if (options.extract !== undefined) trace.begin('extract');
-  // Extraction precedes the picture, because it blocks the page and would use up the time for the picture.
+  // Extraction precedes the picture, because it blocks the page and could use up the time for the picture if it came later.
   const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
   const unread = extracted === null ? (['extract'] as const) : [];
   trace.begin('picture');
   const described = describePage(open);
-  // The first failure is thrown. The other promise needs a handler.
+  // The first failure is thrown. The other promise needs a handler as well.
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
     ? print(open, options, settled, secrets?.pdfEncryption)
@@ -265,7 +267,7 @@ async function disableScripts({ page, world }: OpenPage): Promise<void> {
   await Promise.all([world.disableScripts(), frames.attach(await page.context().newCDPSession(page))]);
 }
 
-/** Sets up the secrets before the page is opened. Errors of the driver quote its arguments, so they are not passed on. */
+/** Sets up the secrets before the page is opened. Errors of the driver contain its arguments, so they are not passed on. */
 async function setSecrets(
   open: OpenPage,
   request: RenderRequest,
@@ -282,7 +284,7 @@ async function setSecrets(
     if (error instanceof ServiceError) throw error;
     const message =
       'The browser did not accept the headers, cookies, auth or css of the capture. Send the request again.';
-    // An immediate rejection is caused by the request.
+    // If the rejection is immediate, the request has caused it.
     throw error instanceof DeadlineError
       ? new ServiceError('CAPTURE_FAILED', message, { causedBy: 'service', cause: error })
       : new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
@@ -313,7 +315,7 @@ async function takePicture(
     const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };
     return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? await take() : picture;
   } catch (error) {
-    // The scripts never pause, or the page keeps navigating. Use the first picture.
+    // The scripts never pause, or the page keeps navigating. The first picture is used.
     if (error instanceof DeadlineError || error instanceof DocumentGoneError) return picture;
     throw error;
   }
@@ -330,7 +332,7 @@ async function print(
   return { ...printed, bytes, softTimeouts: [] };
 }
 
-/** @param causedBy the cause of a step that timed out */
+/** @param causedBy the cause to which a timeout of the current step is attributed */
 function explain(error: unknown, causedBy: FailureCause): ServiceError {
   if (error instanceof DeadlineError) {
     return new ServiceError('CAPTURE_TIMEOUT', 'The page kept the browser busy and could not be captured.', {

@@ -5,7 +5,7 @@ import { htmlUrl } from '../html-url.ts';
 import type { OpenPage } from './open.ts';
 import { readPageFacts } from './scripts/measures.ts';
 
-/** The part of the report that the rendering provides. Queueing and storing add theirs. */
+/** The part of the report that the rendering provides. Queueing and storing add their parts. */
 export type RenderReport = Omit<CaptureReport, 'timings'> & {
   readonly timings: Pick<CaptureReport['timings'], 'navigateMs' | 'settleMs' | 'shootMs'>;
 };
@@ -14,7 +14,7 @@ type PageReport = Pick<RenderReport, 'httpStatus' | 'finalUrl' | 'title' | 'chal
 
 const maxTitleCharacters = 512;
 
-/** Returns the facts about the page itself. */
+/** Reads the facts about the page itself. */
 export async function describePage({ world, document }: OpenPage): Promise<PageReport> {
   const facts = await world.callInAny(readPageFacts, [wallSelector], {
     timeoutMs: lastCallTimeoutMs,
@@ -30,7 +30,7 @@ export async function describePage({ world, document }: OpenPage): Promise<PageR
   };
 }
 
-/** Removes duplicates. Keeps the order in which the timeouts happened. */
+/** Removes duplicates. Keeps the order in which the timeouts occurred. */
 export function uniqueTimeouts(softTimeouts: readonly SoftTimeout[]): SoftTimeout[] {
   return [...new Set(softTimeouts)];
 }
@@ -80,7 +80,7 @@ const wallHeaders: readonly (readonly [name: string, value: RegExp])[] = [
 export function isChallenge(answer: DocumentAnswer | undefined, title: string, wall: boolean): boolean {
   const refused = answer !== undefined && answer.status >= 400;
   const declared = wallHeaders.some(([name, value]) => value.test(answer?.headers[name] ?? ''));
-  // DataDome sets its header on unblocked pages as well.
+  // DataDome also sets its header on pages that are not blocked.
   const says = declared && (refused || answer?.headers['x-datadome'] === undefined);
   return wall || says || wallTitles.some((pattern) => pattern.test(title.trim()));
 }

@@ -13,7 +13,7 @@ export const mayReusePage = ({ options, secrets }: ReusableRequest): boolean =>
   Object.entries(options).every(([name, value]) => value === undefined || isUndone(name, value));
 
 function isUndone(name: string, value: unknown): boolean {
-  // Those that follow from a device are not in the table.
+  // Options that follow from a device are not in the table.
   const option = Object.hasOwn(optionTable, name) ? optionTable[name as OptionName] : undefined;
   if (option?.kind !== 'page') return false;
   return typeof option.isUndone === 'boolean' ? option.isUndone : option.isUndone(value as never);

@@ -14,7 +14,7 @@ import { takeTiles } from './tiles.ts';
 
 type ImageFormat = Exclude<Format, 'pdf'>;
 
-/** The captured picture: one file in the requested format, or tiles from top to bottom that must be joined. */
+/** The captured picture: one file in the requested format, or tiles from top to bottom that are joined later. */
 export type Shot = {
   readonly width: number;
   readonly height: number;
@@ -24,23 +24,28 @@ export type Shot = {
   | { readonly kind: 'file'; readonly bytes: Buffer }
   | {
       readonly kind: 'tiles';
-      /** png files as wide as the picture. */
+      /** png files, each as wide as the picture. */
       readonly tiles: readonly Buffer[];
       /** png files to place over the tiles. Offsets in pixels from the top left corner of the picture. */
       readonly overlays: readonly { readonly input: Buffer; readonly left: number; readonly top: number }[];
     }
 );
 
-/** The tallest picture taken in one screenshot. All graphics drivers support surfaces up to 16,384 px. */
+/** Maximum height of a picture that is taken in one screenshot. All graphics drivers support surfaces up to 16,384 px. */
 const maxShotHeight = 16_000;
-/** A screenshot of more pixels needs too much memory. */
+/** Maximum number of pixels of one screenshot. A larger one needs too much memory. */
 const maxShotPixels = 40_000_000;
 /** Height of the tiles of a larger picture, in pixels. */
 const maxTileHeight = 8000;
 
-/** Time limit of the screenshot of a page whose scripts were stopped. A screenshot that waited for the scripts completes within it. */
+/**
+ * Time limit of the screenshot of a page whose scripts were stopped. A screenshot that waited for the scripts completes within this time.
+ */
 const shotTimeoutMs = 15_000;
-/** A page that was not drawn within this time waits for a stylesheet that does not load, or is busy with scripts. */
+/**
+ * Time limit of the first screenshot. A page that is not drawn within it waits for a stylesheet that does not load, or is busy with
+ * scripts.
+ */
 const firstShotTimeoutMs = 4000;
 
 /**
@@ -127,7 +132,7 @@ function tileStep(width: number, scale: number): number {
   return Math.max(100, Math.floor(pixels / scale / 100) * 100);
 }
 
-/** Delays between attempts at a page that has just navigated, in milliseconds. */
+/** Delays between attempts to capture a page that has just navigated, in milliseconds. */
 const retryDelaysMs = [30, 100, 300, 1000];
 
 interface ScreenshotParams {
@@ -143,8 +148,8 @@ async function capture(
 ): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, deadline } = open;
   const take = async () => (await cdp.send('Page.captureScreenshot', params)).data;
-  // Right after a navigation, the page may have no surface yet ("Unable to capture screenshot") or no active document ("Not attached to
-  // an active page"). A busy machine takes longer to swap them.
+  // Right after a navigation, the page may have no surface yet ("Unable to capture screenshot") or no active document ("Not attached to an
+  // active page"). On a busy machine this state lasts longer.
   const retried = async () => {
     for (const waitMs of retryDelaysMs) {
       try {
@@ -162,7 +167,7 @@ async function capture(
       if (!(error instanceof DeadlineError)) throw error;
       interrupted = true;
       await stopPage(open);
-      // A screenshot that waited for a stylesheet or scripts completes now. A lost one never does.
+      // A screenshot that waited for a stylesheet or scripts completes now. A screenshot that was lost never completes.
       return deadline.run(Promise.any([shot, take()]), shotTimeoutMs, 'the shot');
     });
     return { bytes: Buffer.from(data, 'base64'), interrupted };
@@ -195,8 +200,7 @@ export interface EncodedImage {
 const trusted = { limitInputPixels: false, unlimited: true } as const;
 
 /**
- * Makes the final file: joins tiles, resizes, and checks the size of the picture.
- *
+ * Makes the final file: joins the tiles, resizes the picture, and checks its size.
  * @throws ServiceError CAPTURE_FAILED if the file is empty or does not have the requested size
  */
 export async function encode(shot: Shot, options: RenderOptions): Promise<EncodedImage> {
@@ -208,7 +212,7 @@ export async function encode(shot: Shot, options: RenderOptions): Promise<Encode
 
 async function measure(bytes: Buffer, shot: Shot): Promise<EncodedImage> {
   const { width, height } = await sharp(bytes, trusted).metadata();
-  // Rounding at fractional scales may change the size by a pixel. The size in the file is the true one.
+  // Rounding at fractional scales may change the size by a pixel. The size in the file is the actual one.
   if (Math.abs(width - shot.width) > 1 || Math.abs(height - shot.height) > 1) {
     throw failed(
       `The browser returned a picture of ${width} × ${height} px instead of ${shot.width} × ${shot.height} px.`,
@@ -224,7 +228,7 @@ async function resize(
   options: RenderOptions,
 ): Promise<EncodedImage> {
   const format = options.format as ImageFormat;
-  // If only one side is given, the other side of a long, thin picture may exceed the format's maximum.
+  // If only one side is given, the other side of a long, narrow picture may exceed the maximum of the format.
   const follows = (side: 'width' | 'height', other: 'width' | 'height', length: number) =>
     enlarge ? Math.round((originalSize[side] / originalSize[other]) * length) : 1;
   assertHolds(
@@ -247,13 +251,13 @@ async function resize(
 
 async function join(shot: TiledShot, options: RenderOptions): Promise<Buffer> {
   const { omitBackground = false } = options;
-  // A picture that is resized is decoded again at once, so it is encoded as png.
+  // A picture that is resized is decoded again immediately, so it is encoded as png.
   const format = options.resize ? 'png' : (options.format as ImageFormat);
   const tiles = await cutEvenly(shot.tiles, omitBackground);
   const sizes = await Promise.all(tiles.map((tile) => sharp(tile, trusted).metadata()));
   const width = Math.min(...sizes.map((size) => size.width));
   const height = sizes.reduce((sum, size) => sum + size.height, 0);
-  // sharp gives each tile the height of the tallest one. The excess below the last tile is cut off.
+  // sharp gives each tile the height of the tallest one. The blank area below the last tile is cut off.
   const [first] = tiles;
   const joined =
     tiles.length === 1
@@ -275,7 +279,7 @@ async function cutEvenly(tiles: readonly Buffer[], omitBackground: boolean): Pro
   );
   const both = Buffer.concat(pixels);
   const rowBytes = tall.width * channels;
-  // These are decoded again at once, so compression is not worth its time.
+  // These pictures are decoded again immediately, so compression is not worth its time.
   const cut = (top: number, bottom: number) =>
     sharp(both.subarray(top * rowBytes, bottom * rowBytes), {
       ...trusted,
@@ -306,17 +310,17 @@ function failed(message: string): ServiceError {
 }
 
 /**
- * A picture of one color compresses to almost nothing. Only files with fewer bytes per pixel than this are decoded to check. Measured
- * with single colors at all qualities: at most 0.025 for Chromium's fast png, 0.0084 for jpeg, 0.0052 for webp.
+ * A picture of a single color compresses to almost nothing. Therefore only files with fewer bytes per pixel than this are decoded to check
+ * it. In measurements with single colors at all qualities, Chromium's fast png needs at most 0.025, jpeg 0.0084, and webp 0.0052.
  */
 const maxBytesPerPixel = { png: 0.05, jpeg: 0.02, webp: 0.012 } as const satisfies Record<ImageFormat, number>;
-/** Minimum size of a file. In smaller files, the headers can take more bytes than the pixels of a small single-color picture. */
+/** Files up to this size are always decoded for that check. In such files, the headers can take more bytes than the pixels. */
 const minFileBytes = 4096;
 
-/** Almost every page shows something in its first rows. */
+/** Number of rows that are checked first. Almost every page shows something in them. */
 const firstRows = 128;
 
-/** Whether the picture has a single color. Decodes no more of the picture than necessary. */
+/** Whether the picture has a single color. Decodes as little of the picture as necessary. */
 export async function isBlank(
   { bytes, width, height }: EncodedImage,
   options: Pick<RenderOptions, 'format' | 'quality'>,
@@ -350,7 +354,7 @@ function isUniform(data: Buffer, channels: number, maxDrift: number): boolean {
   return true;
 }
 
-/** How far the encoder lets a single color vary. Measured with single colors at qualities from 1 to 100. */
+/** Returns how far the encoder lets a single color vary. Measured with single colors at qualities from 1 to 100. */
 function tolerance({ format, quality }: Pick<RenderOptions, 'format' | 'quality'>): number {
   if (format !== 'webp') return 1;
   if (quality >= 80) return 6;

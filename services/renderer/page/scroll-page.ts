@@ -10,27 +10,26 @@ import { holdInWindows } from './scripts/windows.ts';
 
 const helpers = [holderOf, visibleShare];
 /**
- * Time limit of showing elements that scripts move with the scroll position in the middle of the viewport: 40 positions of a few frames
- * each.
+ * Time limit for elements that scripts move with the scroll position. Each is shown in the middle of the viewport: 40 positions of a few
+ * frames each.
  */
 const effectsBudgetMs = 10_000;
-/** Maximum time for scrolling, however much the page grows. A last measurement at its end may come on top. */
+/** Maximum time for scrolling, no matter how much the page grows. One last measurement may follow. */
 const scrollBudgetMs = 10_000;
-/** A page that grows each time its end is reached is treated as endless after this many times. */
+/** Number of times that a page may grow when its end is reached. A page that grows more often is treated as endless. */
 const maxScrollRounds = 10;
-/** A page that has grown by this many CSS pixels is treated as endless. */
+/** Growth in CSS pixels after which a page is treated as endless. */
 const maxGrowth = 20_000;
 /** Time limit of the wait for requests that the page sends when it is scrolled. */
 const loadingTimeoutMs = 1500;
 /** Maximum number of measurements for a page that keeps requesting content. */
 const maxMeasurements = 2;
-/** Time limit of the wait for observers at the end of the page. The page is not scrolled to its end again. */
+/** Time limit of the wait for observers at the end of the page, because the page is not scrolled to its end again. */
 const endTimeoutMs = 2000;
 
 /**
- * Scrolls through the page and back, so that content that loads or appears on scroll is present. Follows a page that grows at its end for
- * a limited time.
- *
+ * Scrolls through the page and back, which makes content load or appear that does so on scroll. Follows a page that grows at its end for a
+ * limited time.
  * @param maxSteps from the top to the end
  * @returns whether the page was still growing when scrolling stopped, and whether the end was reached
  */
@@ -56,7 +55,7 @@ export async function scrollPage(
         await observed();
       }
       if ((await measure()).height > height) return true;
-      // Requests are reported on another channel than the page's answers, so a request may be reported late.
+      // A request may be reported late, because requests are reported on another channel than the page's answers.
       if (loading.begun === begun || count === maxMeasurements || performance.now() >= end) return false;
     }
   };
@@ -88,7 +87,7 @@ export async function scrollPage(
 }
 
 /**
- * Keeps elements that scripts move with the scroll position as a visitor sees them. Call it after scrolling. See {@link
+ * Freezes elements that scripts move with the scroll position, in the state that a visitor sees. Call it after scrolling. See {@link
  * holdScrollEffects}.
  */
 export async function freezeScrollEffects({ world }: OpenPage): Promise<void> {

@@ -51,13 +51,13 @@ export interface Settled {
   readonly region: PageRegion | undefined;
 }
 
-/** Browsers show text in a fallback font after 3 s without its web font. */
+/** Time limit of the wait for fonts. After 3 s without a web font, browsers show the text in a fallback font. */
 const fontTimeoutMs = 3200;
 /** Time limit of the wait for elements that scripts fade in or count up. */
 const restTimeoutMs = 1500;
 /** Time limit of the wait for content that appears item by item. */
 const revealTimeoutMs = 7000;
-/** Time limit of the wait for the next item. Many pages delay the first item by 1.5 s. */
+/** Time limit of the wait for the next item. Many pages show the first item after 1.5 s. */
 const nextRevealMs = 1700;
 /** Time limit of the wait for the first change of an empty page. */
 const quietTimeoutMs = 450;
@@ -65,7 +65,7 @@ const quietTimeoutMs = 450;
 const contentTimeoutMs = 2500;
 /** Time limit of the wait for more content of a page that was empty. */
 const moreContentTimeoutMs = 3000;
-/** Charts take a second to draw. */
+/** Time limit of the wait for canvases. Charts take a second to draw. */
 const canvasTimeoutMs = 1500;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 /** Number of scroll steps from the top of a page to its end, before it is printed. */
@@ -76,8 +76,7 @@ const maxViewHeight = 60_000;
 const hideBlockedTimeoutMs = 8000;
 
 /**
- * Waits for what the request asks for (`delay`, images, fonts), and prepares the page for the picture.
- *
+ * Waits for what the request wants (`delay`, images, fonts), and prepares the page for the picture.
  * @throws ServiceError PAGE_TOO_LARGE
  */
 export async function settle(
@@ -88,10 +87,10 @@ export async function settle(
   const { world, deadline } = open;
   const softTimeouts: SoftTimeout[] = [];
   const hasLoaded = loaded && (options.waitUntil === 'load' || options.waitUntil === 'networkidle');
-  // If the page's scripts are busy, this call times out first. A page that has loaded reports that in the next step.
+  // If the page's scripts are busy, this call times out first. For a page that has loaded, the next step reports that.
   const painted = hasLoaded || world.call(hasPainted, [], limit('the first answer'));
   if (painted !== true) painted.catch(() => undefined);
-  // A page that has not painted waits for a stylesheet. Loading is stopped, so that it draws what has arrived.
+  // A page that has not painted waits for a stylesheet. Loading is stopped, so that the page draws what has arrived.
   if (!loaded && !(await painted)) await deadline.run(open.cdp.send('Page.stopLoading'), callTimeoutMs, 'stopping');
   // The media type is not set earlier, because the browser resets it when the page moves to another process. A pdf sets it later.
   if (options.media === 'print' && options.format !== 'pdf') {
@@ -107,7 +106,7 @@ export async function settle(
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await hideBlocked(open, blocking, softTimeouts);
   await keepHidden(open, options);
-  // An empty page is probably about to be filled. Waiting shows what a visitor sees a moment later.
+  // An empty page will probably be filled in a moment, as a visitor would see it.
   if (hasLoaded && !scriptsIdle) {
     const timeoutMs = contentTimeoutMs + moreContentTimeoutMs + callTimeoutMs;
     await world.call(waitForContent, [quietTimeoutMs, contentTimeoutMs, moreContentTimeoutMs], {
@@ -133,7 +132,7 @@ export async function settle(
   const isLarge = requestsRegion(options) && (await scrollToRegion(open, options));
   const scope = fullPage || paper || isLarge ? 'all' : 'visible';
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
-  // Concurrent with the other waits, because some canvases never come to rest.
+  // This wait runs concurrently with the others, because some canvases never come to rest.
   const canvases = needsRestWait
     ? world.call(waitForCanvases, [canvasTimeoutMs], { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' }, [
         fingerprintCanvas,
@@ -160,7 +159,7 @@ export async function settle(
   await keepHidden(open, options);
   if (options.freeze && !(await stopMotion(open))) softTimeouts.push('animations');
   const [finished] = await world.callEach([step(finishAnimations), step(showPulsing)], limit('finishing animations'));
-  // Waits for what the page does when an animation ends. (The screenshot itself draws the current state.)
+  // Waits for what the page does when an animation ends. The screenshot itself draws the current state, so nothing else is needed.
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
   if (fullPage) fullPage = await refitHeight(open, fullPage, laidOut);
   const region = requestsRegion(options) ? await measureRegion(open, options) : undefined;
@@ -169,9 +168,8 @@ export async function settle(
 
 /**
  * Waits for elements that scripts fade in or count up, and for content that appears item by item.
- *
  * @param isWatched whether changes by scripts are recorded, so that their end can be detected
- * @param mayBeIdle whether the scripts had ended; checks again
+ * @param mayBeIdle whether the scripts had ended; if so, this is checked again
  */
 async function untilAtRest(
   { world }: OpenPage,
@@ -244,10 +242,10 @@ async function hideBlocked(
 
 /** Maximum wait for frames, because some load without end. */
 const maxFramesMs = 2500;
-/** Time for a new document to send its first requests. */
+/** Time in which a new document sends its first requests. */
 const askMs = 50;
 
-/** Tracks the requests of a page's frames since construction. The frames' documents cannot be asked, because many are of other sites. */
+/** Tracks the requests of a page's frames since construction. Many frames are of other sites, so their documents cannot be read. */
 class FrameContent {
   readonly #requests: LoadingRequests;
   readonly #open: OpenPage;
@@ -259,8 +257,7 @@ class FrameContent {
   }
 
   /**
-   * Waits until the requests have ended. Returns at once if there were none.
-   *
+   * Waits until the requests have ended. Returns immediately if there were none.
    * @returns whether they ended within `timeoutMs`
    */
   async loaded(timeoutMs: number): Promise<boolean> {

@@ -5,8 +5,8 @@ import { htmlUrl } from '../html-url.ts';
 import type { RenderSource } from './navigate.ts';
 
 /**
- * The sites on which the steps of a capture may act: that of its URL, and that to which the first navigation led. Values of steps are
- * entered on the former only.
+ * The sites on which the steps of a capture may act: the site of its URL, and the site to which the first navigation led. Values of steps
+ * are entered only on the former.
  */
 export class StepSites {
   readonly #page: Pick<Page, 'url'>;
@@ -23,7 +23,7 @@ export class StepSites {
     this.#sites = new Set([site, siteOf(new URL(page.url()))]);
   }
 
-  /** @throws ServiceError CAPTURE_FAILED if an address, by default that of the page, is of another site */
+  /** @throws ServiceError CAPTURE_FAILED if an address belongs to another site; the default is the address of the page */
   assertAllowed(address = this.#page.url()): void {
     const site = siteOf(new URL(address));
     if (this.#sites.has(site)) return;

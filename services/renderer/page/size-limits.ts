@@ -1,13 +1,13 @@
 import { maxSide, type Format } from '@webcapture/shared/api/formats.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
-/** Maximum pixels of one capture: they take 1.2 GB uncompressed. */
+/** Maximum number of pixels of one capture. Uncompressed, they take 1.2 GB. */
 const maxPixels = 400_000_000;
 
-/** Formats to suggest for a page that a format cannot hold, smallest files first. */
+/** Formats that are suggested for a page that a format cannot hold, smallest files first. */
 const alternatives = ['jpeg', 'png'] as const satisfies readonly Format[];
 
-/** The maximum height of a page in a format, in CSS pixels. */
+/** Returns the maximum height of a page in a format, in CSS pixels. */
 export function maxCssHeight(format: Format, scale: number): number {
   return format === 'pdf' ? maxSide.pdf : Math.floor(maxSide[format] / scale);
 }

@@ -76,7 +76,7 @@ interface StepLimits {
   readonly timeoutMs: number;
 }
 
-/** Begins messages about an element that the selector of a step matches, or does not match. */
+/** The beginning of messages about the element of a step. */
 const name = 'its selector';
 
 async function act(open: OpenPage, step: Step, { sites, timeoutMs }: StepLimits): Promise<void> {
@@ -130,7 +130,7 @@ const obstacles: Readonly<Record<UseObstacle, string>> = {
 
 type Parts = ReturnType<typeof parseSelector>;
 
-/** Waits for an element, and calls a function that uses it, also in the next document if the page navigates. */
+/** Waits for an element and calls a function that uses it. If the page navigates, does the same in the next document. */
 async function use(
   open: OpenPage,
   selector: string,

@@ -4,7 +4,7 @@ import type { OpenPage } from './open.ts';
 import { finishAnimations } from './scripts/animations.ts';
 import { prepareTiles, showTile } from './scripts/tiles.ts';
 
-/** A page with more tiles is captured in one tall layout, because tiles would take too long. */
+/** Maximum number of tiles. A page with more is captured in one tall layout, because tiles would take too long. */
 export const maxTiles = 120;
 /** Time limit of the wait for animations at one scroll position. */
 const restMs = 1200;
@@ -41,11 +41,14 @@ export async function takeTiles<T>(
   return taken;
 }
 
-/** The first and last tile have full height, as a visitor sees them. With three or more tiles, the last but one takes the remainder. */
+/**
+ * The first and last tile have full height, as a visitor sees them. If there are at least three tiles, the last but one takes the
+ * remainder.
+ */
 function tilesOf(height: number, step: number, scale: number): Tile[] {
   const count = Math.ceil(height / step);
   const rest = height - (count - 1) * step;
-  // A tile must start at a whole device pixel, or a seam is visible.
+  // A tile must start at a whole device pixel. Otherwise a seam is visible.
   const short = count > 2 && isWhole(rest * scale) ? count - 2 : count - 1;
   return Array.from({ length: count }, (_, index) => ({
     y: index * step - (index > short ? step - rest : 0),
@@ -54,7 +57,8 @@ function tilesOf(height: number, step: number, scale: number): Tile[] {
 }
 
 /**
- * The viewport's height, rounded down to a whole number of device pixels for scales of up to two decimals, so that tiles have no seams.
+ * Returns the viewport's height, rounded down so that tiles have no seams: to a whole number of device pixels, for scales of up to two
+ * decimals.
  */
 export function tileHeight({ height, deviceScaleFactor }: RenderOptions['viewport']): number {
   let step = height;

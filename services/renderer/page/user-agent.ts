@@ -1,8 +1,8 @@
 /** Values that match a user agent, in the shape of `Emulation.setUserAgentOverride`. */
 export interface UserAgentFacts {
-  /** `navigator.platform` */
+  /** Value of `navigator.platform`. */
   readonly platform: string;
-  /** Client hints. Undefined for browsers that are not based on Chromium. */
+  /** Client hints; undefined for browsers that are not based on Chromium. */
   readonly userAgentMetadata: UserAgentMetadata | undefined;
 }
 
@@ -27,16 +27,16 @@ interface Brand {
 
 interface System {
   readonly pattern: RegExp;
-  /** `navigator.platform` */
+  /** Value of `navigator.platform`. */
   readonly platform: string;
-  /** Name in client hints. Undefined if no browser on this system sends them. */
+  /** Name in client hints; undefined if no browser on this system sends them. */
   readonly hint?: string;
   readonly architecture?: 'x86' | 'arm';
-  /** Version in client hints. If undefined, the pattern's group has it. */
+  /** Version in client hints. If undefined, the group of the pattern contains it. */
   readonly version?: string;
 }
 
-/** The first match counts, because iPads and Android devices name other systems as well. */
+/** The first match counts. The order matters, because iPads and Android devices name other systems as well. */
 const systems: readonly System[] = [
   { pattern: /iPhone/, platform: 'iPhone' },
   { pattern: /iPad/, platform: 'iPad' },
@@ -54,7 +54,7 @@ const brandTokens: readonly (readonly [token: RegExp, brand: string])[] = [
   [/\bSamsungBrowser\/([\d.]+)/, 'Samsung Internet'],
 ];
 
-/** Derives the values that a browser with this user agent reports elsewhere. */
+/** Derives the values that a browser with this user agent reports through other interfaces. */
 export function describeUserAgent(userAgent: string): UserAgentFacts {
   const system = systems.find(({ pattern }) => pattern.test(userAgent)) ?? linux;
   const chromium = /\bChrome\/(\d[\d.]*)/.exec(userAgent)?.[1];
@@ -89,7 +89,7 @@ function brandOf(userAgent: string): readonly string[] {
   return [];
 }
 
-/** Converts `10_15_7` to 10.15.7, and 14 to 14.0.0. */
+/** Converts a version to three numbers: `10_15_7` to 10.15.7, and 14 to 14.0.0. */
 const threeNumbers = (version: string | undefined) =>
   version === undefined ? '' : [...version.split(/[._]/), '0', '0'].slice(0, 3).join('.');
 

@@ -4,18 +4,16 @@ import { declareLanguages } from '../browser/page.ts';
 import { TargetTree, type Target } from '../browser/target-tree.ts';
 import { describeUserAgent } from './user-agent.ts';
 
-/** Browsers that are not based on Chromium have neither property. Without this script, Chromium leaves an empty object. */
+/** Removes two properties that browsers have only if they are based on Chromium. Without this script, Chromium leaves an empty object. */
 const withoutHintsScript = 'delete Navigator.prototype.userAgentData; delete globalThis.NavigatorUAData;';
 
 /** Number of touch points of phones. */
 const maxTouchPoints = 5;
 
 /**
- * Emulates the visitor's language, time zone, location, browser and touch screen in a page before its first navigation. Works in frames
- * of any process. Dedicated workers get everything except `navigator.platform`. In shared and service workers, Chromium keeps its own
- * user agent, and in shared workers also its own language.
- *
- * Rejects if the page is gone.
+ * Emulates the visitor's language, time zone, location, browser and touch screen in a page before its first navigation. Applies to frames
+ * of any process. Dedicated workers get everything except `navigator.platform`. In shared and service workers, Chromium keeps its own user
+ * agent. In shared workers it also keeps its own language. Rejects if the page no longer exists.
  */
 export async function emulateVisitor(page: Page, options: RenderOptions): Promise<void> {
   const { locale, timezone, geolocation, userAgent, isMobile } = options;
@@ -27,7 +25,7 @@ export async function emulateVisitor(page: Page, options: RenderOptions): Promis
   const setAgent = async (target: Target) => {
     if (!hasAgent) return;
     await target.send('Emulation.setUserAgentOverride', {
-      // Empty: the browser's own user agent.
+      // An empty text means the browser's own user agent.
       userAgent: userAgent ?? '',
       ...(acceptLanguage === undefined ? {} : { acceptLanguage }),
       ...(facts === undefined ? {} : { platform: facts.platform }),
@@ -57,8 +55,8 @@ async function tellPlace(session: CDPSession, place: NonNullable<RenderOptions['
   const { browserContextId } = targetInfo;
   await Promise.all([
     session.send('Emulation.setGeolocationOverride', place),
-    // For any origin, because the address may redirect to another one. A frame still needs a permission policy of the page. Playwright's
-    // own method would deny all other permissions.
+    // The permission is set for any origin, because the address may redirect to another one. A frame still needs a permission policy of the
+    // page. Playwright's own method would deny all other permissions.
     session.send('Browser.setPermission', {
       permission: { name: 'geolocation' },
       setting: 'granted',
@@ -67,7 +65,7 @@ async function tellPlace(session: CDPSession, place: NonNullable<RenderOptions['
   ]);
 }
 
-/** The languages that browsers send for a locale: `de-DE, de`. */
+/** Returns the languages that browsers send for a locale, such as `de-DE, de`. */
 function languagesOf(locale: string): readonly string[] {
   const { language } = new Intl.Locale(locale);
   return locale === language ? [locale] : [locale, language];

@@ -11,14 +11,13 @@ import { boxing } from './scripts/boxes.ts';
 import { type Found, untilFound } from './scripts/finding.ts';
 import { selecting } from './scripts/selecting.ts';
 
-/** Delay before a page that has navigated is called again. */
+/** Delay before a function is called again in a page that has navigated. */
 const moveDelayMs = 20;
 
 /**
  * Waits for the element or text of `waitFor`, also across navigations.
- *
  * @returns the soft timeout, if any
- * @throws ServiceError CAPTURE_FAILED that names the condition, if it is required, or if the browser does not support its selector
+ * @throws ServiceError CAPTURE_FAILED that names the condition, if the condition is required or the browser does not support its selector
  */
 export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTimeout[]> {
   const found = await find(open, wanted, wanted.timeout).catch(missedInSilence);
@@ -56,8 +55,8 @@ export async function find(
 }
 
 /**
- * Calls a function in the page, and again in the next document if the page navigates. Returns null if it still navigates at the end.
- *
+ * Calls a function in the page, and again in the next document if the page navigates. Returns null if the page still navigates when the
+ * time is over.
  * @param end by `performance.now()`
  * @param call gets the remaining milliseconds
  */

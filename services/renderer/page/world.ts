@@ -40,7 +40,7 @@ export interface CallLimit {
 /** A call of a function in the page, for {@link PageWorld.callEach}. */
 export interface Step<R = unknown> {
   readonly expression: string;
-  /** Declares the type of the result. It has no value. */
+  /** Declares the type of the result. At run time, the field has no value. */
   readonly returns?: R;
 }
 
@@ -60,7 +60,7 @@ const timersOfTasks = `const setTimeout = (run, delay) => {
 };
 const clearTimeout = (controller) => controller.abort();`;
 
-/** Another function of `scripts/` that the called function uses by its own name. */
+/** Another function of `scripts/` that the called function uses under the same name. */
 type Helper = (...args: never[]) => unknown;
 
 /**
@@ -77,7 +77,7 @@ export class PageWorld {
   #prelude = prelude;
 
   /**
-   * @param frameId of the frame whose document is used
+   * @param frameId id of the frame whose document is used
    * @param maxTimeoutMs upper bound for the timeout of each call
    */
   constructor(cdp: CommandTarget, frameId: string, deadline: CaptureDeadline, maxTimeoutMs = Number.POSITIVE_INFINITY) {
@@ -107,8 +107,8 @@ export class PageWorld {
   }
 
   /**
-   * Call this function when the scripts of the page are stopped permanently: asynchronous functions no longer return. If a later call times
-   * out, the capture fails, so all later calls wait at least {@link lastCallTimeoutMs}.
+   * Call this method when the scripts of the page are stopped permanently. Asynchronous functions no longer return then. If a later call
+   * times out, the capture fails, so all later calls wait at least {@link lastCallTimeoutMs}.
    */
   noteStop(): void {
     this.#isStopped = true;
@@ -118,7 +118,7 @@ export class PageWorld {
     return this.#isStopped;
   }
 
-  /** Call when the page has a new document. Later calls run there. */
+  /** Call this method when the page has a new document, in which later calls run. */
   reset(): void {
     this.#contextId = undefined;
   }
@@ -141,8 +141,8 @@ export class PageWorld {
   }
 
   /**
-   * Like {@link call} for several functions in sequence. Each message to the page takes a few milliseconds of processor time.
-   *
+   * Like {@link call} for several functions, which run in order. One message is sent for all of them, because each message to the page
+   * takes a few milliseconds of processor time.
    * @returns their results
    */
   async callEach<const S extends readonly Step[]>(
@@ -157,8 +157,7 @@ export class PageWorld {
 
   /**
    * Calls a function with the element of a frame as its first argument. The function can use `own` and `pageState`.
-   *
-   * @throws DeadlineError, and Error if no element of this document has the frame
+   * @throws DeadlineError; Error if no element of this document has the frame
    */
   async callWithFrame<A extends readonly unknown[]>(
     frameId: string,
@@ -181,8 +180,8 @@ export class PageWorld {
   }
 
   /**
-   * Like {@link call} for functions that work in any document: if the page navigates, retries in the next document a few times.
-   *
+   * Like {@link call} for functions that work in any document. If the page navigates, the function is called again in the next document, a
+   * few times at most.
    * @throws DeadlineError, DocumentGoneError
    */
   async callInAny<A extends readonly unknown[], R>(
@@ -209,7 +208,7 @@ export class PageWorld {
     return this.#deadline.run(this.#evaluate(called, helpers), this.timeoutOf(timeoutMs), what);
   }
 
-  /** The timeout of a call for which `timeoutMs` is requested. */
+  /** Returns the timeout of a call for which `timeoutMs` is requested. */
   timeoutOf(timeoutMs: number): number {
     return Math.min(this.#isStopped ? Math.max(timeoutMs, lastCallTimeoutMs) : timeoutMs, this.#maxTimeoutMs);
   }

@@ -8,8 +8,8 @@ import type { FailureCause } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 /**
- * Delay after a failed heartbeat, short enough that fronts do not consider the renderer dead: a failed call has already taken its
- * interval.
+ * Delay after a failed heartbeat. It is short, because the failed call has already taken the interval, and fronts must not consider the
+ * renderer dead.
  */
 const retryDelayMs = 200;
 
@@ -36,8 +36,8 @@ export class Heartbeat {
   }
 
   /**
-   * Publishes a heartbeat outside of the interval, for changes that a front must see soon, such as the start of a drain. Returns
-   * whether NATS stored it.
+   * Publishes a heartbeat before it is due, for changes that a front must see soon, such as the start of a drain. Returns whether NATS
+   * stored it.
    */
   async publishNow(): Promise<boolean> {
     try {
@@ -61,7 +61,7 @@ const windowMs = 5 * 60_000;
 interface EndedCapture {
   /** Null if the capture completed. */
   readonly failure: { readonly cause: FailureCause } | null;
-  /** Null for a background capture: no client waits for it, so its time in the queue has no meaning. */
+  /** Null for a background capture, because no client waits for it and its time in the queue has no meaning. */
   readonly queueWaitMs: number | null;
   readonly renderMs: number;
 }

@@ -10,7 +10,7 @@ export interface JobSourceOptions {
   readonly region: Region;
   /** Returns the number of slots that wait for a job. */
   readonly free: () => number;
-  /** Receives a job even if no slot is free: a pull request that waits at the server cannot be cancelled. */
+  /** Receives a job, even if no slot is free: a pull request that waits at the server cannot be cancelled. */
   readonly onJob: (message: PulledMessage) => void;
   readonly log: Logger;
 }
@@ -18,23 +18,23 @@ export interface JobSourceOptions {
 /** Every n-th search checks background jobs first, so that continuous requests cannot starve them. */
 const backgroundFirstEvery = 8;
 
-/** Without a signal for this time, all background shards are checked; the leader signals every few seconds. */
+/** Time without a signal after which all background shards are checked. The leader sends signals every few seconds. */
 const maxSilenceMs = 60_000;
 
-/** Delay before a shard is polled again after an error, even without a signal. */
+/** Delay before a shard is polled again after an error, without another signal. */
 const retryMs = 5000;
 
 /**
- * Delay of the second poll of a signaled shard. The server confirms a job before its consumers count it, and answers a poll in between
+ * Delay of the second poll of a signaled shard. The server confirms a job before its consumers count it, and answers a poll between the two
  * with 404.
  */
 const secondLookMs = 1000;
 
 /**
- * Pulls the jobs of a renderer. JetStream has no message priorities, so there is a durable consumer for each priority, and for background
- * captures one for each shard of accounts, which are served round-robin. The renderer pulls for all slots together: one pull request waits
- * for interactive jobs. For background jobs, signals on the subject of the region name the shards that may have messages, and only those
- * are polled. An idle renderer sends one request per minute.
+ * Pulls the jobs of a renderer. JetStream has no message priorities, so each priority has a durable consumer. Background captures have one
+ * for each shard of accounts, and the shards are served round-robin. The renderer pulls for all slots together. One pull request waits for
+ * interactive jobs. For background jobs, signals on the subject of the region name the shards that may have messages, and only those are
+ * polled. An idle renderer sends one request per minute.
  */
 export class JobSource {
   readonly #session: NatsSession;
@@ -70,7 +70,7 @@ export class JobSource {
         if (error === null) this.#onSignal(message.data);
       },
     });
-    // Signals are lost during a disconnection.
+    // Signals that were sent during a disconnection are lost, so all shards are checked after it.
     const forget = session.onStatus(({ type }) => {
       if (type === 'reconnect') this.checkAllShards();
     });
@@ -82,14 +82,14 @@ export class JobSource {
     this.checkAllShards();
   }
 
-  /** Call when a slot becomes free. */
+  /** Requests jobs. Call it when a slot becomes free. */
   ask(): void {
     if (!this.#isOpen) return;
     if (this.#waiting.size > 0) this.#startSearches(1);
     else this.#requestInteractive();
   }
 
-  /** Polls every shard, because any may have messages after a start or a reconnection. */
+  /** Polls every shard. Any of them may have messages after a start or a reconnection. */
   checkAllShards(): void {
     for (let shard = 0; shard < backgroundShards; shard++) this.#expect(shard);
     this.ask();
@@ -130,7 +130,7 @@ export class JobSource {
     } catch (error) {
       this.#options.log.warn({ err: error }, 'ignoring a malformed signal for renderers');
     }
-    // One slot searches for all; when it finds a job, others search too.
+    // At first, one slot searches for all. When it finds a job, others search too.
     if (this.#searching === 0) this.ask();
   }
 
@@ -138,7 +138,7 @@ export class JobSource {
     this.#waiting.set(shard, ++this.#signals);
   }
 
-  /** Lets up to `slots` more free slots search for a job. */
+  /** Lets at most `slots` additional free slots search for a job. */
   #startSearches(slots: number): void {
     for (let count = 0; count < slots && this.#searching < this.#options.free(); count++) void this.#search();
   }
@@ -149,11 +149,11 @@ export class JobSource {
     if (this.#isOpen && missing > 0) this.#interactive.request(missing);
   }
 
-  /** Passes on a job that a waiting pull request or a search has received. */
+  /** Passes on a job that a waiting pull request, or a search, has received. */
   #onJob(message: PulledMessage): void {
     const { clock } = this.#session;
     const isInteractive = message.consumer === captureDurable(this.#options.region, 'interactive');
-    // A front has just published an interactive job, so its timestamp is close to the server's time. The first signal is more precise.
+    // A front has just published an interactive job, so its timestamp is close to the server's time. The next signal is more precise.
     if (isInteractive && !clock.isKnown) clock.learn(message.timestamp);
     this.#options.onJob(message);
   }
@@ -172,7 +172,7 @@ export class JobSource {
     this.#searching--;
     if (found !== null) this.#onJob(found);
     if (!this.#isOpen) return;
-    // If no shard has messages, a waiting pull request receives the next job.
+    // If no shard has messages, the waiting pull request receives the next job.
     if (this.#waiting.size === 0 || hasFailed) this.#requestInteractive();
     else this.#startSearches(2);
     if (!hasFailed) return;
@@ -183,7 +183,7 @@ export class JobSource {
   async #next(): Promise<PulledMessage | null> {
     this.#turn = (this.#turn + 1) % backgroundFirstEvery;
     if (this.#turn === 0) return (await this.#nextInBackground()) ?? (await this.#interactive.poll());
-    // If a pull request waits at the server, it would already have received an interactive job.
+    // If a pull request waits at the server, it would have received an interactive job.
     const interactive = this.#interactive.outstanding > 0 ? null : await this.#interactive.poll();
     return interactive ?? (await this.#nextInBackground());
   }

@@ -11,15 +11,15 @@ import type { JobEnd } from './run-job.ts';
 
 export interface RendererMetrics {
   ended(end: JobEnd): void;
-  /** A job was returned to the queue before it ended. */
+  /** Counts a job that was returned to the queue before it ended. */
   returned(reason: ReturnReason): void;
-  /** A capture reached its first network limit. */
+  /** Counts a capture that reached its first network limit. */
   limitReached(limit: SessionLimit): void;
-  /** A capture was aborted because its page exceeded this limit. */
+  /** Counts a capture that was aborted because its page exceeded this limit. */
   pageLimitReached(resource: Resource): void;
-  /** A capture reused the page of an earlier capture of its account. */
+  /** Counts a capture that reused the page of an earlier capture of its account. */
   pageReused(): void;
-  /** A page was wiped for another capture of its account, or closed because the wipe failed. */
+  /** Counts a page that was wiped for another capture of its account, or closed because the wipe failed. */
   pageWiped(outcome: WipeOutcome): void;
 }
 

@@ -15,7 +15,7 @@ export interface DeliveredJob {
   readonly takenAt: number;
 }
 
-/** Publishes the results of jobs: durably to the results stream, and directly to the front that waits. */
+/** Publishes the results of jobs: durably to the results stream, and directly to the front that waits for the capture. */
 export class ResultPublisher {
   readonly #session: NatsSession;
   readonly #pod: string;
@@ -26,13 +26,13 @@ export class ResultPublisher {
   }
 
   /**
-   * Publishes the result of a job and awaits the confirmation, with retries until `deadline` (Unix ms, on this process's
-   * clock) or until the signal aborts. Also replies to the waiting front. Throws the error of NATS. After it resolves, the
-   * job is complete, even if this renderer dies.
+   * Publishes the result of a job and awaits the confirmation, with retries until `deadline` (Unix ms, on this process's clock) or until
+   * the signal aborts. Also replies to the waiting front. Throws the error of NATS. When the promise resolves, the job is complete, even if
+   * this renderer dies then.
    */
   async publish(delivered: DeliveredJob, outcome: JobOutcome, deadline: number, signal?: AbortSignal): Promise<void> {
     const { uuid, revision, region, reply, resultTtlSeconds: ttl } = delivered.job;
-    // A completed capture has already been answered, together with its file.
+    // If the capture completed, the front has already been answered, together with the file.
     if (outcome.kind !== 'completed' && reply?.wants !== 'start') this.reply(delivered, outcome);
     const id = `${uuid}:${revision}`;
     const publishedAt = performance.now();
@@ -42,7 +42,7 @@ export class ResultPublisher {
           const waitedMs = performance.now() - publishedAt;
           const now = outcome.kind === 'completed' ? { ...outcome, ageMs: outcome.ageMs + waitedMs } : outcome;
           return this.#session.js.publish(resultSubject(region, uuid), JSON.stringify(this.#resultOf(delivered, now)), {
-            // A returned job will have another result.
+            // A job that is returned will have another result later, so this one has its own id.
             msgID: outcome.kind === 'returned' ? `${id}:returned:${this.#pod}:${delivered.takenAt}` : id,
             timeout,
             expect: { streamName: streamNames.results },
@@ -50,15 +50,15 @@ export class ResultPublisher {
             ...traceHeaders(),
           });
         },
-        // A full results stream has space again when fronts have settled results, and a full disk when files have expired.
+        // A full results stream has space again when fronts have settled results. A full disk has space again when files have expired.
         { deadline, attemptTimeoutMs: 5000, mayPass: isStreamFull, ...(signal === undefined ? {} : { signal }) },
       );
     await withSpan('send result', { kind: SpanKind.PRODUCER, attributes: sendAttributes }, publish);
   }
 
   /**
-   * Replies to the waiting front, if there is one, over core NATS, so the reply may be lost. `bytes` is the file, which is
-   * sent if it is requested and fits. Never throws: the authoritative result is published as well.
+   * Replies to the waiting front, if there is one. Uses core NATS, so the reply may be lost. `bytes` is the file, which is sent if it is
+   * requested and fits. Never throws, because the authoritative result is published as well.
    */
   reply(delivered: DeliveredJob, outcome: JobOutcome, bytes: Buffer | null = null): void {
     const { reply } = delivered.job;
@@ -77,7 +77,7 @@ export class ResultPublisher {
   }
 }
 
-/** The subject contains the uuid, so the destination is the stream. */
+/** The subject contains the uuid, so the span names the stream as its destination. */
 const sendAttributes = {
   'messaging.system': 'nats',
   'messaging.operation.type': 'send',

@@ -30,23 +30,23 @@ import type { Work } from './slots.ts';
 import { traceJob, traceOutcome } from './trace-job.ts';
 import { uploadFailure, uploadFiles, type Uploads } from './upload-files.ts';
 
-/** After a lost browser, another renderer may take the job at once. */
+/** Delay before a job is redelivered after its browser was lost. Another renderer may take it immediately. */
 const nakDelayMs = 10;
 
 /**
  * Timeout of an acknowledgement. A killed server may have lost the delivery of the job, and then never answers the acknowledgement
- * (consumer.go, processAckMsg: a sequence beyond its pointer). It redelivers the job, and the second result is redundant, so a job is not
- * held for longer than this.
+ * (consumer.go, processAckMsg: a sequence beyond its pointer). It redelivers the job, and the second result is redundant. Therefore a job
+ * is not held for longer than this.
  */
 const ackTimeoutMs = 2000;
 
 /**
- * While NATS is unavailable, a renderer tries to publish a result or a return until this time after the deadline. Then NATS redelivers the
- * job.
+ * Time after the deadline until which a renderer tries to publish a result or a return while NATS is unavailable. After it, NATS redelivers
+ * the job.
  */
 const publishGraceMs = 10 * 60_000;
 
-/** A page is closed after the reply, or at the latest after this time: a slow store must not keep pages open. */
+/** Maximum time until a page is closed. Usually it is closed after the reply, but a slow store must not keep pages open. */
 const maxPageOpenMs = 250;
 
 export interface JobDeps {
@@ -58,7 +58,7 @@ export interface JobDeps {
   readonly readHtml: (name: string) => Promise<string>;
   /** Whether NATS answers now. */
   readonly reachesNats: () => Promise<boolean>;
-  /** The server's clock; this process's clock until that is known. */
+  /** The server's clock. Until the server's time is known, it is this process's clock. */
   readonly clock: { readonly now: () => number; readonly isKnown: boolean };
   readonly onEnd: (end: JobEnd) => void;
   readonly onReturn: (returned: JobReturn) => void;
@@ -83,8 +83,8 @@ interface JobReturn {
 }
 
 /**
- * Processes one job from its delivery to its awaited acknowledgement: render, upload, publish the result, acknowledge. Never rejects: NATS
- * redelivers a job that cannot be completed here, for example because NATS is unavailable for too long.
+ * Processes one job from its delivery to its acknowledgement, which is awaited: renders, uploads, publishes the result, acknowledges. Never
+ * rejects: NATS redelivers a job that cannot be completed here, for example because NATS is unavailable for too long.
  */
 export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDeps): Work {
   const rendered = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDep
   return { rendered: rendered.promise, done };
 }
 
-/** Returns a job that was not rendered. A trusted service queues it again, and the delivery does not count as an attempt. */
+/** Returns a job that was not rendered. A front or the controller queues it again, and the delivery does not count as an attempt. */
 export async function returnJob(message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
   try {
     await publishReturn({ job: parseJob(message.data), message }, reason, deps);
@@ -110,7 +110,7 @@ export async function returnJob(message: PulledMessage, reason: ReturnReason, de
   }
 }
 
-/** Deadline for the return of a job when the renderer stops or has no slot. After it, NATS redelivers the job. */
+/** Returns the deadline for returning a job when the renderer stops or has no slot. After it, NATS redelivers the job. */
 const soon = () => ({ deadline: Date.now() + ackTimeoutMs });
 
 interface Returning {
@@ -217,7 +217,7 @@ async function capture(
       options: job.options,
       ...(secrets === undefined ? {} : { secrets }),
       ...(job.ignore === undefined ? {} : { ignore: job.ignore }),
-      // A second delivery may be due to an earlier capture in its first browser.
+      // If this is a second delivery, an earlier capture in the first browser may have caused the first one to fail.
       ownBrowser: job.isolation === 'browser' || delivery > 1,
       ...(job.isolation === 'account' ? { reuseFor: job.account } : {}),
       signal,
@@ -225,7 +225,7 @@ async function capture(
       deadline,
     });
     const capturedAt = performance.now();
-    // The following steps wait for the network and use little processor time.
+    // The slot is free, because the following steps wait for the network and use little processor time.
     onRendered();
     results.reply(delivered, { kind: 'rendered' });
     latest = setTimeout(answered.resolve, maxPageOpenMs);
@@ -283,7 +283,7 @@ function openSecrets(
 
 function failureOf(thrown: unknown): Extract<JobOutcome, { kind: 'failed' }> {
   const { code, message, causedBy } = toServiceError(thrown);
-  // The message may quote an address of the page, and fronts refuse messages that are too long.
+  // The message may contain an address of the page, and fronts refuse messages that are too long.
   return {
     kind: 'failed',
     ...(isRenderFailure(code) ? { code, cause: causedBy } : { code: 'INTERNAL_ERROR', cause: 'service' }),
@@ -309,8 +309,8 @@ interface Limits {
 }
 
 /**
- * Converts the times of a job, which are on the server's clock, to this process's clock. While the server's clock is unknown, no job is
- * late: the front that waits for the capture ends it.
+ * Converts the times of a job from the server's clock to this process's clock. While the server's time is unknown, no job counts as late;
+ * the front that waits for the capture ends it.
  */
 function limitsOf(
   { options, acceptedAt, startBy, deadline }: CaptureJob,
@@ -318,7 +318,7 @@ function limitsOf(
   { clock }: JobDeps,
 ): Limits {
   const now = clock.isKnown ? clock.now() : null;
-  // A background capture may start within 24 hours; after its start it has the same timeout as any other.
+  // A background capture may start within 24 hours. After its start it has the same timeout as any other.
   const renderMs = deadlineOf(options, 0);
   return {
     deadline: Date.now() + (now === null ? renderMs : Math.min(renderMs, deadline - now)),
@@ -352,8 +352,8 @@ function isCollateral(thrown: unknown): boolean {
 const networkFailures: readonly ErrorCode[] = ['NAVIGATION_FAILED', 'CAPTURE_TIMEOUT'];
 
 /**
- * Returns the reason why a failed background capture is rendered again within its 24 hours: a temporary outage. Returns null if it ends as
- * failed, like a capture that a client waits for.
+ * Returns the reason why a failed background capture is rendered again within its 24 hours, which is a temporary outage. Returns null if it
+ * ends as failed, like an interactive capture.
  */
 async function returnReasonOf(
   thrown: unknown,

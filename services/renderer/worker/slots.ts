@@ -14,7 +14,7 @@ export interface SlotsOptions {
   readonly run: (message: PulledMessage, signal: AbortSignal) => Work;
   /** Returns a job for which no slot is free. */
   readonly returnJob: (message: PulledMessage, reason: 'shutting_down' | 'no_free_slot') => Promise<void>;
-  /** False while the browser is not up. No slot counts as free then, and jobs that arrive are returned. */
+  /** False while no browser is ready. In this case, no slot counts as free, and jobs that arrive are returned. */
   readonly ready: () => boolean;
   /** Called when a slot becomes free. */
   readonly onFree: () => void;
@@ -23,16 +23,13 @@ export interface SlotsOptions {
 }
 
 /**
- * Maximum number of jobs per slot whose file is still being stored. Above it the slot waits, so that pictures do not fill the
- * memory.
+ * Maximum number of jobs per slot whose file is still being stored. A slot with more of them waits, because pictures would fill the memory.
  */
 const storedBehind = 2;
 
 const readyIntervalMs = 100;
 
-/**
- * The slots of a renderer. Each slot renders one job at once, and takes the next job while the file of the last one is stored.
- */
+/** The slots of a renderer. Each slot renders one job at a time, and takes the next job while the file of the last one is stored. */
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #running = new AbortController();
@@ -76,7 +73,7 @@ export class Slots {
   take(message: PulledMessage): void {
     const { run, returnJob, count, onFree, onTaken, ready } = this.#options;
     if (this.#isDraining || this.#busy >= count || !ready()) {
-      // The pull request is used up. Jobs are requested again when the browser is ready, even if that is before the next check.
+      // The job has used up the pull request. Jobs are requested again when the browser is ready, even if that is before the next check.
       if (!ready()) this.#wasReady = false;
       this.#track(returnJob(message, this.#isDraining ? 'shutting_down' : 'no_free_slot'));
       return;
@@ -97,7 +94,7 @@ export class Slots {
     );
   }
 
-  /** Takes no more jobs, waits up to `graceMs` for running jobs, then aborts them; aborted jobs are returned. */
+  /** Takes no more jobs, waits up to `graceMs` for running jobs, and then aborts them. Aborted jobs are returned. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     clearInterval(this.#watch);

@@ -41,7 +41,7 @@ const attributesOf = ({ subject, delivery }: PulledMessage, { uuid, region, opti
   'webcapture.delivery': delivery,
 });
 
-/** Records the wait in the queue. The time stamp of the message is the server's, so its age is measured by the server's clock. */
+/** Records the wait in the queue. The server has set the time stamp of the message, so its age is measured by the server's clock. */
 function recordQueueSpan({ delivery, timestamp }: PulledMessage, clock: Clock): void {
   if (delivery > 1 || !clock.isKnown || !isInTrace()) return;
   const endTime = Date.now();

@@ -26,7 +26,7 @@ export interface UploadDeps {
   readonly log: Logger;
 }
 
-/** Maximum delay of a capture's end by storing its diagnostics. */
+/** Maximum time by which storing the diagnostics delays the end of a capture. */
 const diagnosticsTimeoutMs = 3000;
 
 /**
@@ -72,12 +72,12 @@ export function uploadFiles(
     };
   };
   const [sent, stored] = [until('sent'), until('stored')];
-  // A caller that receives the rejection of `sent` does not await `stored`.
+  // If a caller gets the rejection of `sent`, it does not await `stored`.
   stored.catch(() => undefined);
   return { sent, stored };
 }
 
-/** Stores the diagnostics of a failed rendering until its file would have expired, at most 30 days. */
+/** Stores the diagnostics of a failed rendering until its file would have expired, but for at most 30 days. */
 export function uploadFailure(
   stored: StoredDiagnostics,
   job: CaptureJob,
@@ -103,7 +103,7 @@ async function uploadDiagnostics(
       bytes,
       contentType: diagnosticsType,
       expiresAt,
-      // Each stored file has a width and a height.
+      // The format requires a width and a height for each stored file.
       width: 1,
       height: 1,
       deadline: clock.now() + diagnosticsTimeoutMs,

@@ -10,7 +10,7 @@ export type ConsentMessage =
   | { readonly type: 'init'; readonly url: string; readonly isTop: boolean }
   | { readonly type: 'eval'; readonly id: string; readonly code: string };
 
-/** Progress of a frame's consent dialog: null if there is none, false if it failed or has not ended. */
+/** State of the consent dialog of a frame. Null means that there is no dialog; false means that the answer failed or is not complete. */
 export interface ConsentAnswer {
   readonly answered: boolean | null;
   /** The consent manager, by autoconsent's name for it. */
@@ -35,8 +35,8 @@ export interface ConsentWorld {
 export function driveConsent(Library: AutoConsentClass, post: (json: string) => void): void {
   const pause = (ms: number) => new Promise<undefined>((resolve) => setTimeout(resolve, ms));
 
-  // The library hides elements with style elements, which the page's content security policy may forbid. The policy does not
-  // apply to a constructed style sheet, and in the isolated world the page cannot see that the property was replaced.
+  // The library hides elements with style elements, which the page's content security policy may forbid. The policy does not apply to
+  // constructed style sheets. This code runs in the isolated world, so the page cannot see that the property was replaced.
   const sheets = new WeakMap<HTMLStyleElement, { sheet: CSSStyleSheet; text: string }>();
   Object.defineProperty(HTMLStyleElement.prototype, 'innerText', {
     get(this: HTMLStyleElement) {
@@ -72,7 +72,7 @@ export function driveConsent(Library: AutoConsentClass, post: (json: string) => 
       return this.handling;
     }
 
-    /** Searches the current page once, without the loop. */
+    /** Searches the current page once, without the library's loop. */
     async lookOnce(): Promise<void> {
       this.#hurried = true;
       // The library runs its heuristics on every second search.
@@ -110,7 +110,7 @@ export function driveConsent(Library: AutoConsentClass, post: (json: string) => 
     },
 
     /**
-     * Waits until an open dialog has been answered, for at most `timeoutMs`. Searches for one once, or for `searchMs` if one is
+     * Waits until an open dialog has been answered, for at most `timeoutMs`. Searches for a dialog once, or for `searchMs` if a dialog is
      * expected.
      */
     async awaitAnswer(timeoutMs, searchMs) {

@@ -9,9 +9,9 @@ export interface PageFeatures {
   readonly url: string;
   readonly classes: string[];
   readonly ids: string[];
-  /** Targets of links, as in the attribute. */
+  /** Values of the `href` attributes of links. */
   readonly hrefs: string[];
-  /** Selectors of the consent dialogs that autoconsent knows, if it runs. */
+  /** Selectors of the consent dialogs that autoconsent knows; empty if autoconsent does not run. */
   readonly dialogs: string[];
 }
 
@@ -27,7 +27,7 @@ export function collectFeatures(): PageFeatures {
     const href = own(element).getAttribute('href');
     if (href && own(element).localName === 'a') hrefs.add(href);
   }
-  // Without consent scripts, the name may refer to an element with this id.
+  // If the consent scripts do not run, an element with this id may define the name.
   const dialogs = Object.hasOwn(globalThis, 'webcaptureConsent')
     ? ((globalThis as ConsentWorld).webcaptureConsent?.selectors() ?? [])
     : [];
@@ -35,17 +35,16 @@ export function collectFeatures(): PageFeatures {
 }
 
 /**
- * The global object of the isolated world in the page. It holds the adopted sheets under a symbol, because an element id cannot
- * be a symbol.
+ * The global object of the isolated world in the page. It holds the adopted sheets under a symbol, which the id of an element cannot
+ * define.
  */
 interface HidingWorld {
   [sheets: symbol]: Map<string, CSSStyleSheet> | undefined;
 }
 
 /**
- * Adopts style sheets by name, each in place of its predecessor, and removes the boxes of blocked images. The page's content
- * security policy applies to style elements, not to constructed sheets.
- *
+ * Adopts style sheets by name, replacing earlier ones of the same name, and removes the boxes of blocked images. Constructed sheets are
+ * used because the page's content security policy applies to style elements.
  * @param images addresses of blocked images
  * @returns the number of visible boxes that each sheet removed
  */
@@ -61,8 +60,8 @@ export function applyHiding(
   };
 
   /**
-   * Parses a style sheet. One selector that the browser does not support invalidates its whole list, or even the rules after it. The
-   * selectors are then parsed separately.
+   * Parses a style sheet. If the browser does not support one selector, it drops the whole list of selectors, or even the rules after it.
+   * In this case each selector is parsed separately.
    */
   const parse = (text: string): CSSStyleSheet => {
     const sheet = new CSSStyleSheet();
@@ -74,7 +73,7 @@ export function applyHiding(
         try {
           sheet.insertRule(`${selector} {${style}}`, sheet.cssRules.length);
         } catch {
-          // The other selectors are valid without it.
+          // The browser does not support this selector. The other selectors are valid without it.
         }
       }
     }
@@ -103,13 +102,12 @@ export function applyHiding(
 }
 
 /**
- * Hides elements that keep their position over the page when it scrolls, and look like a consent banner (they mention cookies or
- * consent, and have a button to accept or reject) or like an overlay of a newsletter (they mention a newsletter or a discount, and
- * have a field for an email address, but none for a password). It probes points of the viewport, so its cost does not grow with
- * the page, and searches open shadow trees.
- *
+ * Hides two kinds of elements that keep their position over the page when it scrolls. Consent banners mention cookies or consent, and have
+ * a button to accept or reject. Overlays of newsletters mention a newsletter or a discount, and have a field for an email address, but none
+ * for a password. The search probes points of the viewport, so its cost does not depend on the size of the page. It includes open shadow
+ * trees.
  * @param listed the number of overlays that are hidden already
- * @returns the number of hidden elements, these included
+ * @returns the number of hidden elements, including those
  */
 export function hideOverlays(
   kinds: { readonly cookieBanners: boolean; readonly newsletters: boolean },
@@ -172,7 +170,7 @@ export function hideOverlays(
     }
   };
 
-  /** Returns the outermost ancestor that keeps its position when the page scrolls, or is a dialog. */
+  /** Returns the outermost ancestor that keeps its position when the page scrolls, or that is a dialog. */
   const layerOf = (element: Element): HTMLElement | null => {
     let layer: HTMLElement | null = null;
     let at: Element | null = element;
@@ -199,7 +197,7 @@ export function hideOverlays(
     return width >= innerWidth * 0.95 && height >= innerHeight * 0.95;
   };
 
-  /** An element that covers an otherwise empty page is the page itself. */
+  /** If an element covers an otherwise empty page, it is the page itself. */
   const isPage = (layer: HTMLElement, text: string): boolean =>
     coversAll(layer) && own(document.body).innerText.trim().length - text.length < minPageText;
 
@@ -207,7 +205,7 @@ export function hideOverlays(
     !own(layer).matches('nav, header, main, article') && !has(layer, 'main, article, nav');
 
   const isNewsletter = (layer: HTMLElement): boolean => {
-    // A sticky box with such a form is mostly a part of the page, such as a sidebar.
+    // A sticky box with such a form is usually a part of the page, such as a sidebar.
     if (!isOverPage(layer) || getComputedStyle(layer).position === 'sticky') return false;
     const text = textOf(layer);
     if (text.length > maxTextLength || isPage(layer, text)) return false;
@@ -242,7 +240,7 @@ export function hideOverlays(
     (kinds.cookieBanners && isBanner(layer)) || (kinds.newsletters && isNewsletter(layer));
 
   let hidden = listed;
-  // An element behind an overlay (a backdrop, a second overlay) is visible only when the overlay is hidden.
+  // An element behind an overlay (a backdrop, a second overlay) becomes visible only when the overlay is hidden.
   for (let round = 0; round < 4; round += 1) {
     const found = new Set<HTMLElement>();
     for (const x of [0.03, 0.25, 0.5, 0.75, 0.97]) {
@@ -270,7 +268,7 @@ export function unlockScrolling(): void {
     const { overflowX, overflowY, position } = getComputedStyle(element);
     if (overflowY === 'hidden' || overflowY === 'clip') {
       set(element, 'overflow', 'visible');
-      // Keeps content that overflows at the side clipped, without making the body a scroll container.
+      // Content that overflows at the side stays clipped, and the body does not become a scroll container.
       if (element === body && (overflowX === 'hidden' || overflowX === 'clip')) set(element, 'overflow-x', 'clip');
     }
     if (position === 'fixed') {

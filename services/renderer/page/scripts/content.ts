@@ -43,7 +43,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
   const firstLookMs = 150;
   /** Maximum time between two changes of the same sequence. */
   const stepMs = 450;
-  /** Number of elements from which a page is not empty. Checking more elements would take long. */
+  /** A page with this number of elements is not empty. Checking more elements would take long. */
   const maxElements = 500;
   const shownTags =
     'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';

@@ -103,11 +103,11 @@ export async function untilNothingIsDue(
   const firstChangeMs = 400;
   /** Time for the next change without known pending work. */
   const nextChangeMs = 250;
-  /** Delay from which a timer is waited for, but only once. A series of shorter timers may be one motion. */
+  /** Minimum delay of a timer that is waited for only once. A series of shorter timers may be one motion. */
   const longDelayMs = 250;
-  /** Length from which an interval is a clock or a slide show. */
+  /** Minimum length of an interval that counts as a clock or a slide show. */
   const slowIntervalMs = 1000;
-  /** Time of changes without a pause from which a node is in endless motion. Fades and charts take up to 1 s. */
+  /** Minimum duration of changes without a pause that count as endless motion. Fades and charts take up to 1 s. */
   const endlessMs = 1500;
   /** Maximum pause within a motion. */
   const maxPauseMs = 250;
@@ -119,7 +119,7 @@ export async function untilNothingIsDue(
   const workerMs = 1500;
   /** Time between answers of a worker that belong together, as for messages of a server. */
   const nextAnswerMs = 250;
-  /** Number of answers from which a worker counts as an endless stream, as for messages of a server. */
+  /** Number of answers after which a worker counts as an endless stream, as for messages of a server. */
   const manyAnswers = 10;
   /** Poll interval: one frame. */
   const pollIntervalMs = 16;

@@ -45,7 +45,7 @@ export function prepareTiles(): void {
  * @param restMs limit for animations
  */
 export async function showTile(top: number, isLast: boolean, restMs: number): Promise<void> {
-  /** Share of the viewport's height from which a fixed element is a background. */
+  /** Minimum height of a fixed element that counts as a background, as a share of the viewport's height. */
   const minBackdrop = 0.9;
   /** Minimum share of the viewport for an element that appears later. A smaller one is a button and is left out. */
   const minLate = 0.02;
