@@ -39,7 +39,7 @@ interface Admit {
   readonly reject: (error: unknown) => void;
 }
 
-/** A pending write: of changes, and of the end of the reservation with this id, if there is one. */
+/** A pending write of changes. If it belongs to the end of a reservation, it has the reservation's id. */
 interface Write {
   readonly id?: string;
   readonly resolve: () => void;
@@ -48,7 +48,7 @@ interface Write {
 
 type Operation = Admit | Write;
 
-/** The verdicts, and the state with named reservations for the admitted requests. */
+/** The verdicts, and the new state. In the state, the reservations of the admitted requests are named. */
 interface Decision {
   readonly state: AdmissionState;
   readonly verdicts: readonly AdmissionVerdict[];
@@ -58,22 +58,25 @@ interface Decision {
 
 const maxAttempts = 100;
 
-/** Maximum age of a cached rough usage; `isNearUsageLimit` leaves room for what may be charged meanwhile. */
+/** Maximum age of a cached rough usage. `isNearUsageLimit` accounts for what may be charged during this time. */
 const usageTtlMs = 250;
 
-/** Far from every limit, a release waits this long for an admission that it can be written with, which saves a write. */
+/** Far from every limit, a release waits this long. If an admission follows within this time, both share one write. */
 const releaseDelayMs = 250;
 
-/** Time for which an account that was far from its limits counts as far; the limits are at least a minute away. */
+/** Time for which an account that was far from its limits counts as far. Reaching a limit from there takes at least a minute. */
 const farMs = 10_000;
 
 /**
- * Lease of the reservations that the value only counts, from the last write of their front. 10 s: reservations of
- * captures that ended with their process are released within this time.
+ * Lease of the reservations that the value only counts, from the last write of their front. Captures that ended with their process lose
+ * their reservations within these 10 s.
  */
 const leaseTtlMs = 10_000;
 
-/** Interval of the renewals of leases. 4 s: one lost renewal does not end a lease. Accounts without requests are dropped as often. */
+/**
+ * Interval of the renewals of leases. At 4 s, one lost renewal does not end a lease. Accounts without requests are dropped at the same
+ * interval.
+ */
 export const renewIntervalMs = 4000;
 
 /** Delay before a failed write is retried. */
@@ -83,10 +86,10 @@ const retryDelayMs = 1000;
 export const limitKey = (account: string) => `limit.${account}`;
 
 /**
- * Rate limit, concurrency limit and quota of one account: a value in the live bucket, changed by compare-and-set. Requests
- * that arrive during a change share the next one, so that a busy account needs one round trip for many requests. The
- * value names a few reservations near a limit. All others are counted by front under a lease, so that neither the value
- * nor the cost of a change grows with the number of captures in flight.
+ * Rate limit, concurrency limit and quota of one account. Their state is a value in the live bucket, changed by compare-and-set. Requests
+ * that arrive during a change share the next change, so a busy account needs one round trip for many requests. Near a limit, the value
+ * names a few reservations. All others are counted by front under a lease. The size of the value and the cost of a change therefore do not
+ * depend on the number of captures in flight.
  */
 export class AccountLimiter {
   readonly #account: string;
@@ -95,14 +98,14 @@ export class AccountLimiter {
   #waiting: Operation[] = [];
   #isServed = false;
   #usage: { readonly sum: UsageSum; readonly readAt: number } | null = null;
-  /** Difference of the account's clock to the clock of this process. */
+  /** Milliseconds by which the account's clock is ahead of the clock of this process. */
   #aheadMs = 0;
   /** Time (by the clock of this process) until which the account counts as far from all limits. */
   #farUntil = -Infinity;
   #writing: NodeJS.Timeout | undefined;
   #usedAt = performance.now();
   #writes = 0;
-  /** Counted reservations of writes without an answer; they exist if the write took place. */
+  /** Counted reservations of writes that got no answer. They exist if the write was stored. */
   #unconfirmed: { readonly write: number; readonly counted: readonly AdmissionRequest[] }[] = [];
 
   constructor(account: string, deps: AccountLimiterDeps) {
@@ -131,7 +134,7 @@ export class AccountLimiter {
     return new Promise((resolve, reject) => this.#add({ resolve, reject }));
   }
 
-  /** Renews the lease of this process's reservations if it is due. Returns false if nothing needs to be known of the account. */
+  /** Renews the lease of this process's reservations if it is due. Returns false if this process need not keep the account. */
   renew(): boolean {
     this.#own.lapse(this.#deps.now());
     const isQuiet = this.#own.isEmpty && this.#own.isWritten && !this.#isServed;
@@ -171,10 +174,7 @@ export class AccountLimiter {
     this.#isServed = false;
   }
 
-  /**
-   * Does not use `compareAndSet`: an attempt that timed out there would continue during the next one, and change the known
-   * state.
-   */
+  /** Does not use `compareAndSet`: there, an attempt that timed out would continue during the next one, and change the known state. */
   async #apply(operations: readonly Operation[]): Promise<void> {
     const admits = operations.filter((operation) => 'request' in operation);
     const writes = operations.filter((operation): operation is Write => !('request' in operation));
@@ -192,7 +192,7 @@ export class AccountLimiter {
     }
   }
 
-  /** Decides and writes once. Throws a write conflict if another front wrote meanwhile; then nothing has changed. */
+  /** Decides and writes once. Throws a write conflict if another front has written meanwhile; nothing has changed then. */
   async #change(admits: readonly Admit[], released: ReadonlySet<string>): Promise<readonly AdmissionVerdict[]> {
     const own = this.#own;
     const found = await this.#deps.live.get<AdmissionState>(limitKey(this.#account));
@@ -204,7 +204,7 @@ export class AccountLimiter {
 
     const current = this.#withOwn(release(before, released), own.sums, now);
     const decision = await this.#decide(current, admits);
-    // A caller that aborted its admission also releases the reservation that it may still get.
+    // A caller that aborted its admission also releases the reservation, because it may still get one.
     const wanted = admits.map(({ request }) => request).filter(({ id }) => !released.has(id));
     const counted = unnamed(wanted, before, decision);
     const sums = counted.reduce((sum, request) => withReservation(sum, request), own.sums);
@@ -243,7 +243,7 @@ export class AccountLimiter {
     }
   }
 
-  /** Adds the reservations of a write without an answer, if the value shows that it took place. */
+  /** Adds the reservations of a write that got no answer, if the value shows that it was stored. */
   #confirm(state: AdmissionState): void {
     const written = state.fronts[this.#deps.front]?.[4];
     const landed = this.#unconfirmed.find(({ write }) => write === written);
@@ -253,9 +253,9 @@ export class AccountLimiter {
   }
 
   /**
-   * The account's clock: this process's clock, or as far ahead of it as the furthest front's clock was when it wrote.
-   * It is used everywhere and never runs back, so fronts with different clocks share one rate: none is starved, and
-   * none gets a double share.
+   * Returns the time of the account's clock. It is this process's clock, or as far ahead of it as the most advanced front's clock was when
+   * that front wrote. The account's clock never runs back. Fronts with different clocks use it, and thus share one rate: none is starved,
+   * and none gets a double share.
    */
   #accountClock({ at }: AdmissionState): number {
     const now = this.#deps.now();
@@ -284,10 +284,9 @@ export class AccountLimiter {
   }
 
   /**
-   * Decides on requests. Reads the usage after the reservations, so that a capture that ends meanwhile is counted twice
-   * rather than not at all. Far from every limit, a recent usage is sufficient. Before a request is refused because of
-   * anything but the rate, removes named reservations that are already in the ledger: those counted twice, and those of
-   * dead fronts.
+   * Decides on requests. Reads the usage after the reservations, so that a capture that ends meanwhile is counted twice rather than not at
+   * all. Far from every limit, a recent usage is sufficient. A request is refused for another reason than the rate only after a second
+   * check. For that check, named reservations that the ledger already contains are removed: those counted twice, and those of dead fronts.
    */
   async #decide(state: AdmissionState, admits: readonly Admit[]): Promise<Decision> {
     const limits = admits.at(-1)?.limits;
@@ -328,8 +327,8 @@ const isRefused = ({ verdicts }: Pick<Decision, 'verdicts'>, reasons: readonly A
 const hasReservations = ({ interactive, background }: Reserved) => interactive + background > 0;
 
 /**
- * Returns the requests whose reservations a decision adds to a state, but whose names do not stay there: names are used near
- * a limit, as long as some are free.
+ * Returns the requests whose reservations a decision has added to a state, but whose names are removed from it. Names are kept only near a
+ * limit, and only while some are free.
  */
 function unnamed(
   requests: readonly AdmissionRequest[],

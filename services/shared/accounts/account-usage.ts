@@ -9,7 +9,7 @@ import { Entries } from '../nats/entries.ts';
 import { readMany } from '../nats/read-many.ts';
 
 /**
- * `rough`: in one request, of any replica, so perhaps a moment behind. `exact`: as the leader knows it, in one request
+ * `rough` uses one request, which any replica may answer, so the result may be slightly outdated. `exact` uses one request to the leader
  * for each shard.
  */
 type Precision = 'rough' | 'exact';
@@ -25,12 +25,12 @@ export class AccountUsage {
   }
 
   /**
-   * The tokens and captures of the month, in UTC, that `now` (Unix ms) lies in, and what is queued and stored now. The bytes of
+   * Returns the tokens and captures of the month (in UTC) that contains `now` (Unix ms), and what is queued and stored now. The bytes of
    * persisted files, and of files of earlier months, are always `rough`.
    */
   async read(account: string, now: number, precision: Precision): Promise<Usage> {
     const [month = '', ...earlier] = monthsOfFiles(now);
-    // Captures that were queued in the last hours of the previous month are charged to that month, but wait in this one.
+    // Captures that were queued in the last hours of the previous month are charged to that month, but still wait in this month.
     const queuedSince = now - periodOf(now).start > 2 * backgroundWaitMs ? [] : earlier.slice(0, 1);
     const exact = precision === 'exact' ? [month, ...queuedSince] : [];
     const rough = [month, ...earlier, persistedPeriod].filter((period) => !exact.includes(period));
@@ -51,7 +51,7 @@ export class AccountUsage {
     };
   }
 
-  /** The shards of some periods: as the leader knows them, or all in one request, of any replica. */
+  /** Reads the shards of some periods: from the leader, or all of them in one request from any replica. */
   async #shards(
     account: string,
     { exact, rough }: { readonly exact: readonly string[]; readonly rough: readonly string[] },
@@ -71,8 +71,8 @@ export class AccountUsage {
   }
 
   /**
-   * Returns the names of those reservations that no longer count, because the ledger contains their captures: the captures
-   * have ended, or they wait with tokens that are reserved in the ledger.
+   * Returns the names of those reservations that no longer count because the ledger contains their captures. Such a capture has ended, or
+   * it waits and the ledger has reserved its tokens.
    */
   async inLedger(account: string, reservations: readonly string[]): Promise<readonly string[]> {
     const captures = reservations.map((name) => {
@@ -92,10 +92,10 @@ export class AccountUsage {
   }
 }
 
-/** A file that expires lives for 30 days at most from its end, and its capture may wait for a day. */
+/** Maximum age of a file that expires. It lives for at most 30 days from the end of its capture, which may wait for a day. */
 const maxFileAgeMs = 1000 * maxLifetimeSeconds + backgroundWaitMs;
 
-/** The months in which the captures of all files that expire were accepted: this one first, then one or two before it. */
+/** Returns the months in which captures were accepted whose files may still exist: this month first, then one or two before it. */
 function monthsOfFiles(now: number): readonly string[] {
   const months: string[] = [];
   for (let time = now; time >= periodOf(now - maxFileAgeMs).start; time = periodOf(time).start - 1)
@@ -103,5 +103,5 @@ function monthsOfFiles(now: number): readonly string[] {
   return months;
 }
 
-/** The name of the reservation of a refresh; that of a capture is its uuid. */
+/** Returns the name of the reservation of a refresh. The name of the reservation of a capture is its uuid. */
 export const refreshReservation = (uuid: string, refreshNumber: number) => `${uuid}:${refreshNumber}`;

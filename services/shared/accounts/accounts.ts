@@ -16,9 +16,9 @@ export interface AccountRecord extends Partial<AccountLimits> {
   readonly name: string;
   readonly createdAt: number;
   readonly suspendedAt?: number;
-  /** Absent: `context`. */
+  /** If absent, `context` applies. */
   readonly isolation?: Isolation;
-  /** Whether its captures may ignore TLS errors, if the installation allows it, too. Absent: false. */
+  /** Whether the account's captures may ignore TLS errors. The installation must allow it too. If absent, false applies. */
   readonly allowIgnoreTlsErrors?: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface ExceededLimit {
   readonly added: number | undefined;
 }
 
-/** Bytes that a capture adds. A file that is not rendered yet counts as one byte. */
+/** Bytes that a capture adds. A file that is not rendered yet counts as one byte, because its size is unknown. */
 export interface AddedBytes extends Partial<StoredBytes> {
   readonly isFileUnknown?: boolean;
 }
@@ -39,7 +39,10 @@ export function embeddedBytes(bytes: StoredBytes, { holdsFiles }: Pick<EmbeddedL
   return queuedBytes + keptHtmlBytes + (holdsFiles ? storedBytes + persistedBytes : 0);
 }
 
-/** Returns the first limit that the account would exceed with the added bytes, or null. A limit to which nothing is added is not exceeded. */
+/**
+ * Returns the first limit that the account would exceed with the added bytes, or null. If nothing is added to a kind of bytes, its limit
+ * cannot be exceeded.
+ */
 export function exceededLimit(
   used: StoredBytes,
   { isFileUnknown = false, ...parts }: AddedBytes,

@@ -12,8 +12,8 @@ import {
 } from './limits.ts';
 
 /**
- * Rate limits, concurrency limits and quotas of all accounts, across all processes. Throws if NATS does not answer;
- * without it nothing is admitted.
+ * Rate limits, concurrency limits and quotas of all accounts, across all processes. Throws if NATS does not answer; nothing is admitted
+ * without NATS.
  */
 export class Limiter {
   readonly #session: NatsSession;
@@ -22,11 +22,11 @@ export class Limiter {
   readonly #now: () => number;
   /** Identifies this process in the values. */
   readonly #front = randomBytes(6).toString('base64url');
-  /** Accounts with current state. */
+  /** Accounts whose state is kept current. */
   readonly #accounts = new Map<string, AccountLimiter>();
   #renewing: NodeJS.Timeout | undefined;
 
-  /** `now`: the server's clock, Unix milliseconds. */
+  /** @param now the server's clock, Unix milliseconds */
   constructor(session: NatsSession, usage: UsageReader, now: () => number = session.now) {
     this.#session = session;
     this.#live = new Entries(session, 'live');
@@ -40,23 +40,23 @@ export class Limiter {
   }
 
   /**
-   * Ends a reservation. Near a limit, the release is written when the promise resolves; otherwise it is written soon. A
-   * reservation that is never released expires.
+   * Ends a reservation. Near a limit, the release is written when the promise resolves; otherwise it is written later. If a reservation is
+   * never released, it expires.
    */
   release(account: string, id: string): Promise<void> {
     return this.#of(account).release(id);
   }
 
   /**
-   * Returns the number of captures of the account that clients wait for, across all fronts. A named reservation does not
-   * count if the ledger contains the end of its capture, because the front that would release it may be dead.
+   * Returns the number of captures of the account for which clients wait, across all fronts. A named reservation does not count if the
+   * ledger contains the end of its capture, because the front that should release it may be dead.
    */
   async inFlight(account: string): Promise<number> {
     const found = await this.#live.get<AdmissionState>(limitKey(account));
     const state = found?.value ?? freshAdmissionState;
     const now = Math.max(this.#now(), state.at);
     if (inFlightOf(state, now) === 0) return 0;
-    // At most `maxNamed` names, read in one request.
+    // There are at most `maxNamed` names, so one request reads all of them.
     const names = Object.keys(state.holds);
     const ended = names.length === 0 ? [] : await this.#usage.inLedger(account, names);
     return inFlightOf(state, now, ended);

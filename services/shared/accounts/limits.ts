@@ -13,7 +13,7 @@ export interface AccountLimits extends ByteLimits {
   /** Tokens per calendar month. */
   readonly tokenQuota: number;
   readonly ratePerMinute: number;
-  /** Maximum number of requests at once after a pause. */
+  /** Maximum number of requests that an account can send at the same time after a pause. */
   readonly burst: number;
   /** Maximum number of concurrent captures with a waiting client. */
   readonly maxInFlight: number;
@@ -41,9 +41,8 @@ export interface UsageSum extends StoredBytes {
 type NamedReservation = readonly [tokens: number, until: number, priority: Priority, queuedBytes?: number];
 
 /**
- * The reservations of one front that the value does not name: their number, their tokens, and their expiry (Unix ms) in
- * case the front dies. `write` numbers the writes of the front, so that it can tell whether a write without an answer
- * took place.
+ * The reservations of one front that the value does not name: their number, their tokens, and their expiry (Unix ms) in case the front
+ * dies. `write` is the number of the front's last write. By it, the front can tell whether a write that got no answer was stored.
  */
 type FrontReservations = readonly [
   interactive: number,
@@ -55,14 +54,13 @@ type FrontReservations = readonly [
 ];
 
 /**
- * The state of one account, changed by compare-and-set, so that limits apply across all fronts. Its size is bounded: near
- * a limit some reservations are named, so that any front can check which of them have ended. All others are counted by
- * front.
+ * The state of one account, changed by compare-and-set, so that limits apply across all fronts. Its size is bounded. Near a limit some
+ * reservations are named, so that any front can check which of them have ended. All others are counted by front.
  */
 export interface AdmissionState {
   /**
-   * Time of the write (Unix ms) by the account's clock: the most advanced clock of all fronts. All times in the value use
-   * this clock.
+   * Time of the write (Unix ms) by the account's clock, which is the most advanced clock of all fronts. All times in the value use this
+   * clock.
    */
   readonly at: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
@@ -82,7 +80,7 @@ export interface AdmissionRequest {
   readonly id: string;
   readonly tokens: number;
   readonly priority: Priority;
-  /** True if no client sent the request, so that the rate limit does not apply. */
+  /** Whether the rate limit does not apply, because no client has sent the request. */
   readonly unrated?: boolean;
   /** Expiry of the reservation, Unix milliseconds. */
   readonly until: number;
@@ -96,9 +94,9 @@ export interface AdmissionVerdict {
   readonly exceeded?: ExceededLimit | undefined;
   /** Number of requests that the rate limit allows now. */
   readonly remaining: number;
-  /** Time until `remaining` is the full burst again. */
+  /** Time until the full burst is available again. */
   readonly resetMs: number;
-  /** If the rate limit refused the request: time until it would pass. */
+  /** Time until the request would be admitted, if the rate limit refused it. */
   readonly retryAfterMs: number;
 }
 
@@ -142,7 +140,7 @@ function reservedIn({ holds: named, fronts }: AdmissionState): Reserved {
   );
 }
 
-/** Returns the state without expired reservations, and without those of dead fronts. */
+/** Returns the state without expired reservations and without reservations of dead fronts. */
 function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
   const named = Object.entries(state.holds).filter(([, [, until]]) => until > now);
   const fronts = Object.entries(state.fronts).filter(([, [, , , expires]]) => expires > now);
@@ -170,8 +168,8 @@ export function admit(
   const current = withoutLapsed(state, now);
   const named = new Map(Object.entries(current.holds));
   let reserved = reservedIn(current);
-  // An admission never moves it further ahead than the window. A larger value comes from limits that were raised since,
-  // and must not delay requests.
+  // An admission never moves the arrival time further ahead than the window. A larger value was stored under lower limits. It must not
+  // delay requests under the current ones.
   let tat = Math.min(Math.max(state.tat, now), now + windowMs);
   let isChanged = state.tat > tat;
   const verdicts = requests.map((request) => {
@@ -209,16 +207,16 @@ export function admit(
   }
 }
 
-/** Number of scheduled refreshes of one account that may be queued at once; no rate limit applies to them. */
+/** Maximum number of queued scheduled refreshes of one account. No rate limit applies to them. */
 const refreshesAtOnce = 100;
 
-/** More HTML than the fronts can receive for one account during the lifetime of a rough usage, 250 ms: 64 MiB. */
+/** More HTML than all fronts can receive for one account during the lifetime of a rough usage, 250 ms. */
 const farBytes = 64 * 1024 * 1024;
 
 /**
- * Returns whether the account could reach a limit that depends on the usage ledger within about a minute: its quota, its
- * background captures, or their HTML. Assumes that requests arrive at the maximum rate, and that they, the captures in
- * flight and the refreshes all have the maximum cost. The exact usage is then required.
+ * Returns whether the account could reach a limit that depends on the usage ledger within about a minute: its quota, its background
+ * captures, or their HTML. In this case the exact usage is required. The estimate assumes that requests arrive at the maximum rate, and
+ * that they, the captures in flight and the refreshes all have the maximum cost.
  */
 export function isNearUsageLimit(state: AdmissionState, limits: AccountLimits, usage: UsageSum): boolean {
   const { background, tokens, queuedBytes } = reservedIn(state);
@@ -231,20 +229,20 @@ export function isNearUsageLimit(state: AdmissionState, limits: AccountLimits, u
 }
 
 /**
- * Number of captures of one account that may have ended without a written release: those of a quarter of a second, at
- * 4,000 a second.
+ * Number of captures of one account that may have ended without a written release: the captures of a quarter of a second, at 4,000 a
+ * second.
  */
 const unwrittenReleases = 1000;
 
 /**
- * Returns whether the account is near its limit of captures in flight. It is not if at most a quarter of the captures are
- * in flight, or if there is room for those that may have ended but are still counted.
+ * Returns whether the account is near its limit of captures in flight. It is not near if at most a quarter of the limit is in flight. It is
+ * not near either if there is room for the captures that may have ended but are still counted.
  */
 export function isNearInFlightLimit(state: AdmissionState, { maxInFlight }: AccountLimits): boolean {
   return reservedIn(state).interactive > Math.max(maxInFlight / 4, maxInFlight - unwrittenReleases);
 }
 
-/** Returns the number of captures with a waiting client by unexpired reservations, except the named ones in `ended`. */
+/** Returns the number of captures with a waiting client, by reservations that have not expired. Omits the named ones in `ended`. */
 export function inFlightOf(state: AdmissionState, now: number, ended: Iterable<string> = []): number {
   return reservedIn(release(withoutLapsed(state, now), ended)).interactive;
 }

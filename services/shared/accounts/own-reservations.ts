@@ -17,12 +17,12 @@ export class OwnReservations {
     return this.#byId.size === 0;
   }
 
-  /** Whether the stored value is up to date, as far as is known. */
+  /** Whether the stored value is up to date, as far as this process knows. */
   get isWritten(): boolean {
     return this.#isWritten;
   }
 
-  /** Changes with each change that must be written. */
+  /** The version of the reservations. It changes with each change that must be written. */
   get version(): number {
     return this.#version;
   }
@@ -39,7 +39,7 @@ export class OwnReservations {
     this.#sums = withReservation(this.#sums, request);
   }
 
-  /** Returns false if there is no such reservation here. */
+  /** Ends a reservation. Returns false if this process does not have it. */
   release(id: string): boolean {
     const reservation = this.#byId.get(id);
     if (reservation === undefined) return false;
@@ -65,7 +65,7 @@ export class OwnReservations {
     this.#isWritten = this.#version === version;
   }
 
-  /** Marks the stored value as unknown, so that it is written again. */
+  /** Records that the stored value is unknown, so that it is written again. */
   doubt(): void {
     this.#isWritten = false;
   }

@@ -7,17 +7,16 @@ interface FormerSecret {
 /** A secret and its predecessors, which stay valid for a while, so that users of the secret have time to switch. */
 export interface RotatedSecret {
   readonly secret: string;
-  /** Newest first. Some may have expired: see {@link signingSecrets}. */
+  /** The newest secret comes first. Some may have expired: see {@link signingSecrets}. */
   readonly former: readonly FormerSecret[];
 }
 
-/** Maximum number of former secrets that stay valid alongside the newest one. Older ones are dropped. */
+/** Maximum number of former secrets that stay valid. Older ones are dropped. */
 const maxFormer = 4;
 
 /**
- * Replaces a secret. The previous secret stays valid for `graceMs`. Each earlier secret ends at the same time, or at its
- * own end if that is sooner. So a secret in use remains valid if the rotation is requested twice by mistake.
- *
+ * Replaces a secret. The previous secret stays valid for `graceMs`. Each earlier secret ends at the same time, or at its own end if that is
+ * sooner. A secret in use therefore stays valid if the rotation is requested twice by mistake.
  * @param found null if there was no secret
  * @param now Unix milliseconds
  */

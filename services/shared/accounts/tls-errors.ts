@@ -10,9 +10,8 @@ export const allowIgnoreTlsErrorsVariable = choiceVariable('WEBCAPTURE_ALLOW_IGN
 });
 
 /**
- * Returns why a capture may not ignore TLS errors, and who can allow it, as a sentence; null if it may, or does not ask for it. The
- * operator can withdraw the permission at any time, so it is checked for each capture and for each refresh.
- *
+ * Returns a sentence that says why a capture may not ignore TLS errors, and who can allow it. Returns null if the capture may do it, or
+ * does not request it. The operator can withdraw the permission at any time, so it is checked for each capture and for each refresh.
  * @param isAllowedHere whether the installation allows it
  */
 export function refusalToIgnoreTlsErrors(

@@ -14,12 +14,12 @@ export class WebhookSecrets {
     this.#db = new Entries(session, 'db');
   }
 
-  /** Returns the account's secret, and creates it at the first call. Concurrent first calls return the same secret. */
+  /** Returns the account's secret, and creates it at the first call. If several first calls are concurrent, all return the same secret. */
   async get(account: string): Promise<RotatedSecret> {
     return this.#change(account, (found) => found ?? { secret: newSecret(), former: [] });
   }
 
-  /** Creates a new secret; the current one still signs for `graceMs` (see {@link rotateSecret}). */
+  /** Creates a new secret. The current one also signs for `graceMs` (see {@link rotateSecret}). */
   async rotate(account: string, graceMs: number, now: number): Promise<RotatedSecret> {
     const secret = newSecret();
     return this.#change(account, (found) => rotateSecret(found, secret, { graceMs, now }));

@@ -9,7 +9,7 @@ import { oneOf } from './one-of.ts';
 const isolations = ['context', 'browser', 'account'] as const;
 export type Isolation = (typeof isolations)[number];
 
-/** Maximum of limits for bytes: 1 PB. */
+/** Upper bound of the limits for bytes: 1 PB. */
 export const maxByteLimit = 1e15;
 
 const byteLimit = (description: string) => Type.Integer({ minimum: 0, maximum: maxByteLimit, description });

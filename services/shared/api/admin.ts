@@ -8,7 +8,7 @@ import { usageCounts } from './usage-history.ts';
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 const dateTime = (description: string) => Type.String({ format: 'date-time', description });
 
-/** Renderers of a region that are listed by name; all of them are counted. */
+/** Maximum number of renderers of a region that are listed by name. All of them are counted. */
 export const maxListedPods = 200;
 
 const podSchema = Type.Object({
@@ -75,7 +75,7 @@ export type Overview = Static<typeof overviewSchema>;
 /** Orders of GET /admin/captures. */
 const adminCaptureSorts = ['slowest', 'failed'] as const;
 
-/** Number of captures of each order that are kept for every hour, and maximum length of the list. */
+/** Number of captures that are kept for every hour and each order. It is also the maximum length of the list. */
 export const maxAdminCaptures = 50;
 
 export const adminCapturesQuerySchema = Type.Object(

@@ -7,11 +7,11 @@ export interface CaptureEvent {
   readonly status: CaptureStatus;
   /** State of the latest refresh; null if there was none. */
   readonly refresh: 'queued' | 'rendering' | 'completed' | 'failed' | null;
-  /** Share of different pixels that the latest refresh has found. Absent if its pictures were not compared. */
+  /** Share of different pixels that the latest refresh has found. It is absent if the refresh was not compared. */
   readonly changedShare?: number;
 }
 
-/** Steps of a capture with a waiting client: in the queue of its region, in the browser, being stored. */
+/** Steps of an interactive capture: it is in the queue of its region, it is rendered, its file is stored. */
 export type CaptureStep = 'queued' | 'rendering' | 'storing';
 
 /** The data of an event `progress` of POST /capture. */

@@ -19,7 +19,7 @@ export const pageQuerySchema = Type.Object(
 
 export type PageQuery = Static<typeof pageQuerySchema>;
 
-/** The `data` of a list: newest first, with the cursor of the next page, or null at the end. */
+/** Returns the schema of the `data` of a list. The newest item comes first; the cursor of the next page is null at the end. */
 export const pageSchema = <T extends TSchema>(item: T) =>
   Type.Object({
     items: Type.Array(item),

@@ -20,8 +20,8 @@ export function tokenCost(request: Pick<CaptureRequest, 'antiBot'>): number {
 }
 
 /**
- * All options that affect the pixels of a capture, after validation, defaults and normalization. The renderer receives
- * them, and the name of the cache entry is derived from them.
+ * All options that affect the pixels of a capture, after validation, defaults and normalization. The renderer receives them, and they
+ * determine the name of the cache entry.
  */
 export type RenderOptions = Readonly<Pick<CaptureRequest, Exclude<PageOptionName, 'pdf' | 'steps'>>> & {
   readonly pdf: PdfOptions;

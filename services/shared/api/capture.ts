@@ -14,7 +14,7 @@ const milliseconds = (description: string) => Type.Integer({ minimum: 0, descrip
 const captureStrategies = ['single', 'grown', 'tiles'] as const;
 export type CaptureStrategy = (typeof captureStrategies)[number];
 
-/** How good a capture is. */
+/** The report about the quality of a capture. */
 export const reportSchema = Type.Object({
   httpStatus: Type.Union([Type.Integer(), Type.Null()], {
     description: 'HTTP status of the page, or null for supplied HTML.',
@@ -97,7 +97,7 @@ export const comparisonFields = {
   ),
 };
 
-/** How the refreshes of a capture stand; there with persistence, and once a refresh was asked for. */
+/** The state of the refreshes of a capture. It is present if the capture has persistence, or if a refresh was requested. */
 const refreshSchema = Type.Object({
   state: oneOf(['idle', 'queued', 'rendering', 'completed', 'failed'], {
     description: 'State of the latest refresh; idle if there was none.',
@@ -137,7 +137,7 @@ export const webhookViewSchema = Type.Object({
   nextAttemptAt: date('Time of the next delivery attempt.'),
 });
 
-/** The secrets of a capture without their values. Present if the capture has any. */
+/** The secrets of a capture without their values. Present if the capture has any secrets. */
 const secretsSchema = Type.Object(
   {
     ...secretFields(),
@@ -171,15 +171,15 @@ const hasDiagnosticsSchema = Type.Optional(
   Type.Boolean({ description: 'Present and true if GET /captures/{uuid}/diagnostics explains the capture.' }),
 );
 
-/** Of a capture that belongs to a batch. */
+/** Present if the capture belongs to a batch. */
 const batchSchema = Type.Optional(
   Type.String({ format: 'uuid', description: 'ID of the batch that requested the capture, for GET /batches/{id}.' }),
 );
 
-/** The `data` of a completed capture: shapes A and B of the interface at once. */
+/** The `data` of a completed capture. It combines the shapes A and B of the interface. */
 export const captureResultSchema = Type.Object({
   uuid: Type.String({ format: 'uuid', description: 'Identifier of the capture (UUIDv7).' }),
-  // Clients tell the shapes apart by the status. Only `deleted` occurs in two of them.
+  // Clients distinguish the shapes by the status. Only `deleted` occurs in two of them.
   status: oneOf(['completed', 'expired', 'deleted']),
   fileUrl: Type.String({ description: 'URL of the file.' }),
   fromCache: Type.Boolean({
@@ -247,7 +247,7 @@ const askedSchema = Type.Object({
   secrets: Type.Optional(secretsSchema),
 });
 
-/** The `data` of a capture that has still to end. */
+/** The `data` of a capture that has not ended. */
 export const pendingCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),

@@ -1,6 +1,6 @@
 /**
- * Returns a schema as clients see it. Fields with a default are not required, although the validator requires them, because it fills in
- * defaults first.
+ * Returns a schema as clients see it: fields with a default are not required. The validator requires them, because it fills in defaults
+ * first.
  */
 export function clientSchema<T>(value: T): T {
   if (Array.isArray(value)) return value.map(clientSchema) as T;

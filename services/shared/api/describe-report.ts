@@ -2,14 +2,14 @@ import type { CaptureReport, SoftTimeout } from './capture.ts';
 
 /** One sentence about the outcome of a capture. */
 export interface ReportFinding {
-  /** `error` and `warning`: the file may not show the expected content. */
+  /** `error` and `warning` mean that the file may not show the expected content. */
   readonly severity: 'ok' | 'info' | 'warning' | 'error';
   readonly text: string;
-  /** Text of the page, to be shown after `text`. It is untrusted, so the caller must escape it. */
+  /** Text of the page that is shown after `text`. It is untrusted, so the caller must escape it. */
   readonly quote?: string;
 }
 
-/** The parts of a report that are described. A service of another version may report other waits. */
+/** The parts of a report that are described. A service of another version may report other names of waits. */
 type DescribedReport = Pick<
   CaptureReport,
   'httpStatus' | 'title' | 'images' | 'blockedRequests' | 'truncated' | 'blank' | 'challenge'
@@ -61,5 +61,5 @@ export function describeReport(
   return findings;
 }
 
-/** Whether readers must know of a finding even where space is limited. */
+/** Whether a reader must see the finding even if space is limited. */
 export const isProblem = ({ severity }: ReportFinding): boolean => severity === 'error' || severity === 'warning';

@@ -1,4 +1,4 @@
-/** The parts of a JSON schema of the API that are used to describe it, to create flags and forms, and to find fields. */
+/** Those parts of a JSON schema of the API that are used to describe it, to create flags and forms, and to find fields. */
 export interface JsonSchema {
   readonly type?: string;
   readonly description?: string;
@@ -94,7 +94,7 @@ function bounds({ minimum, exclusiveMinimum, maximum }: JsonSchema): string {
   return maximum === undefined ? '' : ` of at most ${maximum}`;
 }
 
-/** Describes the range of a number in short: "1 to 100", "more than 60, at most 2592000"; undefined without both bounds. */
+/** Describes the range of a number in short: "1 to 100", "more than 60, at most 2592000". Returns undefined if the number has no bound. */
 export function describeRange({ minimum, exclusiveMinimum, maximum }: JsonSchema): string | undefined {
   if (maximum === undefined) return undefined;
   if (exclusiveMinimum !== undefined) return `more than ${exclusiveMinimum}, at most ${maximum}`;

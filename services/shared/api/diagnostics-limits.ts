@@ -7,7 +7,7 @@ export const diagnosticsLimits = {
   console: 200,
   requests: 200,
   blocked: 100,
-  /** Maximum number of items in each list of what was still moving. */
+  /** Maximum number of items in each list of things that were still moving. */
   moving: 20,
   /** Maximum number of characters of a text, such as a console message. */
   text: 1000,

@@ -5,7 +5,7 @@ import { optionalText } from './option-schemas.ts';
 /** Maximum total size of the files of `pdf.attachments`, because a job contains them as base64. */
 export const maxAttachmentBytes = 256 * 1024;
 
-/** Maximum size of a password in UTF-8, according to ISO 32000-2. */
+/** Maximum size of a password in UTF-8, which ISO 32000-2 defines. */
 export const maxPasswordBytes = 127;
 
 export const metadataSchema = Type.Optional(

@@ -6,7 +6,7 @@ import { oneOf } from './one-of.ts';
 export const successSchema = <T extends TSchema>(data: T) =>
   Type.Object({ success: Type.Literal(true), error: Type.Null(), data });
 
-/** The envelope of a failure; `codes` are the possible codes. */
+/** Returns the envelope of a failure. `codes` are the possible codes. */
 export const failureSchema = (codes: readonly ErrorCode[] = errorCodes) =>
   Type.Object({
     success: Type.Literal(false),

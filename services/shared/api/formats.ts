@@ -1,4 +1,4 @@
-/** The file formats, with what each can hold. */
+/** The file formats, with the features that each supports. */
 export const formats = ['png', 'jpeg', 'webp', 'pdf'] as const;
 
 export type Format = (typeof formats)[number];
@@ -29,9 +29,9 @@ export const diagnosticsType: typeof extractedType = 'application/gzip';
 export type StoredType = MimeType | typeof extractedType;
 
 /**
- * Maximum number of pixels of a capture on a side by format. For images these are pixels of the file: libjpeg, and so nearly every
- * program, supports up to 65,500; the header of WebP up to 16,383. For a single-page PDF these are CSS pixels: 200 inches, the limit of
- * PDF 1.x viewers.
+ * Maximum length of each side of a capture, by format. For images, the unit is a pixel of the file: libjpeg, and thus nearly every program,
+ * supports up to 65,500, and the header of WebP up to 16,383. For a single-page PDF, the unit is a CSS pixel: the maximum is 200 inches,
+ * the limit of PDF 1.x viewers.
  */
 export const maxSide = { png: 100_000, jpeg: 65_500, webp: 16_383, pdf: 19_200 } as const satisfies Record<
   Format,

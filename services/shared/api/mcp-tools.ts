@@ -80,7 +80,7 @@ export interface McpTool {
 const opensPages = { readOnlyHint: true, openWorldHint: true, idempotentHint: false };
 const looksUp = { readOnlyHint: true, openWorldHint: false, idempotentHint: true };
 
-/** The tools of `POST /mcp`. Their options are those of `POST /capture`, by the same schemas. */
+/** The tools of `POST /mcp`. Their options have the same schemas as those of `POST /capture`. */
 export const mcpTools = [
   {
     name: 'capture_page',
@@ -156,5 +156,5 @@ export const mcpToolList = mcpTools.map((tool) => ({
 
 export type McpToolName = (typeof mcpTools)[number]['name'];
 
-/** Instructions for the models of clients on all tools. */
+/** Instructions for the models of clients that apply to all tools. */
 export const mcpInstructions = `webcapture renders web pages in a real browser. Use extract_page to read a page and capture_page to see it. Captures cost tokens of the account: use get_capture to look at an earlier one again. ${untrusted}`;

@@ -1,6 +1,6 @@
 /**
- * Merges the options of a request into common ones: objects field by field, other values as a whole. A key `__proto__` stays a plain property,
- * so that the validation refuses it.
+ * Merges the options of a request into shared ones. Objects are merged field by field; other values are replaced. A key `__proto__` stays a
+ * plain property, so that the validation refuses it.
  */
 export function mergeOptions(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
   const merged = new Map(Object.entries(below));

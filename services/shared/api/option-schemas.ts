@@ -10,7 +10,10 @@ export const maxEarlierFiles = 100;
 /** Maximum size of `css` and of `script` in UTF-8. */
 export const maxCodeBytes = 64 * 1024;
 
-/** An object without other fields. Its default is `{}` if it is required, because its fields have defaults. */
+/**
+ * Returns the schema of an object that allows no other fields. If the object is required, its default is `{}`, because its fields have
+ * defaults.
+ */
 export const closed = <T extends TProperties>(
   properties: T,
   description: string,

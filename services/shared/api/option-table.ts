@@ -37,13 +37,13 @@ export const scriptTimeoutMs = 5000;
 /** Maximum time for `freeze` to wait for loops of frames. */
 export const freezeTimeoutMs = 8000;
 
-/** Timeout of reading the page for the extraction of its parts. */
+/** Timeout of the extraction, which reads the page. */
 export const extractTimeoutMs = 8000;
 
-/** Time for metadata, attachments and encryption of a PDF, including the wait for other documents of the same renderer. */
+/** Time limit for adding metadata, attachments and encryption to a PDF. It includes the wait for other documents of the same renderer. */
 export const documentTimeoutMs = 30_000;
 
-/** Headings of the options in the playground and in the help of the command line, in order. */
+/** Headings of the options in the playground and in the help of the command line, in their order. */
 const groupTitles = [
   'Image and file',
   'Window and device',
@@ -59,23 +59,23 @@ const groupTitles = [
 /** A rule between two options. */
 export interface Need {
   readonly option: string;
-  /** Values that the other option must have one of. Without `values`, it must be set. */
+  /** Values of which the other option must have one. Without `values`, the other option must be set. */
   readonly values?: readonly (string | boolean)[];
-  /** For the message of the refusal. */
+  /** The reason, which is a part of the error message. */
   readonly because?: string;
 }
 
-/** Facts of every option. */
+/** Facts that every option has. */
 interface Facts {
-  /** Heading of its field in the playground and of its flag in the help of the command line; null: it has neither. */
+  /** The heading under which the option appears in the playground and in the help of the command line. Null if it appears in neither. */
   readonly group: (typeof groupTitles)[number] | null;
-  /** Why a signed link cannot have the option. */
+  /** The reason if a signed link cannot have the option. */
   readonly notInLink?: string;
   readonly needs?: readonly Need[];
   readonly excludes?: readonly string[];
 }
 
-/** The options of a capture that the deadline of another option depends on. */
+/** The options of a capture on which the deadline of another option depends. */
 interface Times {
   readonly timeout: number;
   readonly secrets?: { readonly pdfEncryption?: true };
@@ -84,15 +84,15 @@ interface Times {
 /** Facts of an option that the renderer applies to the page. */
 interface PageFacts<Value> extends Facts {
   /**
-   * Whether the effect of the option on a page ends with the capture, by its value. Otherwise, the capture neither reuses a page of its
-   * account nor leaves its page for reuse.
+   * Whether the effect of the option on a page ends with the capture; may depend on the value of the option. If the effect does not end,
+   * the capture neither reuses a page of its account nor leaves its page for reuse.
    */
   readonly isUndone: boolean | ((value: Value) => boolean);
   /** Milliseconds that the option adds to the deadline of a capture. */
   readonly addsMs: number | ((value: Value, times: Times) => number);
 }
 
-/** The part of a secret value that responses and records show: names in it, or only the fact that it is set. */
+/** The part of a secret value that responses and records show: the names in it, or only the fact that it is set. */
 type ShownSecret<Value> = 'presence' | ((value: Value) => readonly string[]);
 
 /** Facts of an option with a secret value. A signed link cannot have it, and a page with it is never reused. */
@@ -117,16 +117,16 @@ const secretOption = <S extends TSchema, const Shown extends ShownSecret<Static<
   facts: SecretFacts<Shown>,
 ) => ({ kind: 'secret', schema, notInLink: isPublic, ...facts }) as const;
 
-/** The renderer does not receive the option, or only the properties that follow from it. */
+/** An option that the renderer does not receive. It receives at most properties that follow from the option. */
 const requestOption = <S extends TSchema>(schema: S, facts: Facts) => ({ kind: 'request', schema, ...facts }) as const;
 
 const isImage: Need = { option: 'format', values: ['png', 'jpeg', 'webp'] };
 const isAnywhere: Need = { option: 'isFullPage', values: [false], because: 'it can be anywhere on the page' };
 
 /**
- * All options of `POST /capture`: the only definition of their fields, bounds and defaults, and of what the services have to know about
- * each. Options of a page that are optional in the schema are absent from jobs and cache keys if they are not set or have their default,
- * so that requests without a new option keep their cache entry.
+ * All options of `POST /capture`. This is the only definition of their fields, bounds and defaults, and of what the services must know
+ * about each. An optional option of a page is absent from jobs and cache keys if it is not set or has its default. Requests that do not use
+ * a new option therefore keep their cache entry.
  */
 export const optionTable = {
   url: requestOption(
@@ -341,14 +341,14 @@ export const optionTable = {
     {
       group: 'Page',
       isUndone: false,
-      // A navigation after the clicks gets the same time as the first one.
+      // A navigation after the clicks has the same timeout as the first navigation.
       addsMs: ({ length }, { timeout }) => (length === 0 ? 0 : timeout + length * clickTimeoutMs),
     },
   ),
   steps: pageOption(Type.Optional(stepsSchema), {
     group: 'Page',
     isUndone: false,
-    // All navigations of the steps together get the same time as the first one.
+    // All navigations of the steps together have the same timeout as the first navigation.
     addsMs: (steps, { timeout }) => timeout + timeoutOfSteps(steps),
     excludes: ['click'],
   }),
@@ -380,7 +380,7 @@ export const optionTable = {
     {
       group: 'Page',
       shows: 'presence',
-      // A navigation after the script gets the same time as the first one.
+      // A navigation after the script has the same timeout as the first navigation.
       addsMs: (_shown, { timeout }) => timeout + scriptTimeoutMs,
       needs: [{ option: 'javaScript', values: [true] }],
     },
@@ -503,14 +503,14 @@ export const optionSchemas = Object.fromEntries(
   optionNames.map((name) => [name, optionTable[name].schema]),
 ) as unknown as { -readonly [Name in OptionName]: Table[Name]['schema'] };
 
-/** The options by heading. Options of group null, which determine the source and the form of the response, are in none. */
+/** The options by heading. Options whose group is null, which determine the source and the form of the response, have no heading. */
 export const optionGroups = groupTitles.map((title) => ({
   title,
   options: optionNames.filter((name) => optionTable[name].group === title),
 }));
 
 /**
- * Options by dotted paths that a signed link cannot have, with the reasons: links are public and can be opened repeatedly. See
+ * Options that a signed link cannot have, by dotted path, with the reasons. Links are public and can be opened repeatedly. See
  * docs/capture-links.md.
  */
 export const linkRefusals: ReadonlyMap<string, string> = new Map([

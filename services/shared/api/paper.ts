@@ -1,7 +1,7 @@
 export const mmPerInch = 25.4;
 /** CSS pixels per inch. */
 export const pxPerInch = 96;
-/** Points, the unit of PDF, per inch. */
+/** Points per inch. The point is the unit of PDF. */
 export const ptPerInch = 72;
 
 export const paperNames = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
@@ -27,7 +27,7 @@ export const paperMm: Readonly<Record<PaperName, readonly [width: number, height
 export const minPaperMm = 10;
 export const maxPaperMm = 5080;
 
-/** In millimeters. */
+/** Sides in millimeters. */
 export interface PaperSize {
   readonly width: number;
   readonly height: number;
@@ -50,5 +50,8 @@ export function paperSizeOf({
 export const fixedModes = ['repeat', 'once'] as const;
 export type FixedMode = (typeof fixedModes)[number];
 
-/** Fixed elements of supplied HTML are usually headers and footers for every page. Those of a website are usually bars. */
+/**
+ * Returns how fixed elements are printed by default. In supplied HTML, they are usually headers and footers for every page. On a website,
+ * they are usually bars.
+ */
 export const defaultFixed = (isHtml: boolean): FixedMode => (isHtml ? 'repeat' : 'once');

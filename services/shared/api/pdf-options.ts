@@ -73,7 +73,7 @@ const template = (place: string) =>
 
 const range = '[1-9]\\d{0,4}(-([1-9]\\d{0,4})?)?';
 
-/** The page set-up of a PDF. Optional fields are absent from the job by default. */
+/** The page set-up of a PDF. Optional fields are absent from the job if they have their default. */
 export const pdfSchema = Type.Object(
   {
     paper: Type.Optional(
@@ -133,7 +133,7 @@ export interface PdfOptions extends Readonly<
   /** A paper name, or a custom size. */
   readonly paper: PaperName | PaperSize;
   readonly margin: { readonly top: number; readonly right: number; readonly bottom: number; readonly left: number };
-  /** The margins of the page's @page rules apply, if there are any. */
+  /** Set if the margins of the page's @page rules apply, if the page has such rules. */
   readonly hasCssMargin?: true;
   readonly preferCssPageSize?: true;
   readonly tagged?: false;

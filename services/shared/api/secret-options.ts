@@ -2,13 +2,13 @@ import type { Static } from 'typebox';
 import type { PdfEncryption } from './document-options.ts';
 import { type optionSchemas, optionTable, type SecretOptionName } from './option-table.ts';
 
-/** Maximum total size of `headers`, `cookies` and `auth` in UTF-8. Servers accept less. */
+/** Maximum total size of `headers`, `cookies` and `auth` in UTF-8. It exceeds the limits of most servers. */
 export const maxCredentialBytes = 32 * 1024;
 
 /** Maximum total size of all secrets of a capture as JSON in UTF-8, because a job contains them sealed. */
 export const maxSecretsBytes = 192 * 1024;
 
-/** The secrets of a capture; those that are not set are absent. They are stored sealed and never shown; see `docs/operations.md`. */
+/** The secrets of a capture. Secrets that are not set are absent. They are stored sealed and never shown; see `docs/operations.md`. */
 export type CaptureSecrets = { readonly [Name in SecretOptionName]?: Static<(typeof optionSchemas)[Name]> } & {
   /** `pdf.encryption`. */
   readonly pdfEncryption?: PdfEncryption;
@@ -16,7 +16,7 @@ export type CaptureSecrets = { readonly [Name in SecretOptionName]?: Static<(typ
   readonly stepValues?: readonly string[];
 };
 
-/** Names in messages of the secrets that are nested in other options. */
+/** Names for messages of those secrets that are nested in other options. */
 const nestedLabels: Readonly<Partial<Record<keyof CaptureSecrets, string>>> = {
   pdfEncryption: 'pdf.encryption',
   stepValues: 'type and select of steps',
@@ -25,7 +25,7 @@ const nestedLabels: Readonly<Partial<Record<keyof CaptureSecrets, string>>> = {
 /** Returns the name of a secret for messages. */
 export const secretLabel = (name: keyof CaptureSecrets): string => nestedLabels[name] ?? name;
 
-/** Names of the secrets that are shown by their names, not only by their presence. */
+/** The secrets that are shown by their names, and not only by their presence. */
 export type NamedSecret = {
   [Name in SecretOptionName]: (typeof optionTable)[Name]['shows'] extends 'presence' ? never : Name;
 }[SecretOptionName];

@@ -7,14 +7,16 @@ export interface Compound {
   readonly css: string;
 }
 
-/** A part of a selector: a list of CSS selectors that match in one document and its open shadow roots. `>>` separates parts. */
+/** A part of a selector. It is a list of CSS selectors that match in one document and its open shadow roots. `>>` separates parts. */
 export interface SelectorPart {
   readonly css: string;
-  /** The selectors of the list that have combinators. A combinator may cross the boundary of a shadow root, which browsers do not support. */
+  /**
+   * Those selectors of the list that have combinators. A combinator may cross the boundary of a shadow root, which browsers do not support.
+   */
   readonly chains: readonly (readonly Compound[])[];
 }
 
-/** Parts from the outside in: all but the last one match frames. */
+/** The parts from the outside to the inside. All but the last one match frames. */
 export type ParsedSelector = readonly SelectorPart[];
 
 /** An invalid selector. The message says why browsers refuse it. */
@@ -88,7 +90,7 @@ function chainsOf(css: string): readonly (readonly Compound[])[] {
     },
   });
   if (list.type !== 'SelectorList') return [];
-  // The parser accepts `#1` as a color.
+  // The parser accepts `#1`, because it is also a color.
   const badId = find(
     list,
     (node) => node.type === 'IdSelector' && /\d/.test(css[(node.loc?.start.offset ?? 0) + 1] ?? ''),
@@ -100,7 +102,7 @@ function chainsOf(css: string): readonly (readonly Compound[])[] {
     return first === null || first.type === 'Combinator' || last?.type === 'Combinator';
   });
   if (css === '' || isHalf || /(?<!\\),\s*$/.test(css)) throw new Error('Selector is expected');
-  // The parser accepts several combinators in a row, and therefore `>>` in brackets.
+  // The parser accepts several combinators in a row, and therefore also `>>` in brackets.
   const doubled = find(list, (node) => node.type === 'Selector' && hasDoubledCombinator(node.children.toArray()));
   if (doubled !== null) throw new Error('Selector is expected between two combinators');
   return selectors.map((selector) => compoundsOf(selector, css)).filter((chain) => chain.length > 1);

@@ -41,15 +41,18 @@ export function worstStatus(statuses: readonly StatusValue[]): StatusValue {
 /** Key of the status in the bucket `live`. */
 export const statusKey = 'status';
 
-/** The status that every front serves. The fleet leader of the controllers writes it under {@link statusKey} in `KV_live`. */
+/** The status from which every front derives its response. The leader of the fleet writes it under {@link statusKey} in `KV_live`. */
 export interface StatusReport {
   /** Queue, storage, engine and engine.<region>; the front adds its own component `api`. */
   readonly components: readonly ComponentStatus[];
-  /** Regions that have never worked, as components would show them; they are outside of the status. */
+  /** Regions that have never worked, in the form of components. They do not count for the status. */
   readonly pending: readonly ComponentStatus[];
-  /** Waiting captures by region. If no slot is free, `auto` chooses a region by them. */
+  /** Number of waiting captures by region. If no region has a free slot, `auto` chooses the region by these numbers. */
   readonly queued: Readonly<Record<string, number>>;
-  /** The same by priority, for autoscalers in the clusters of satellites; background captures that run are `backgroundHeld`. */
+  /**
+   * Number of waiting captures by region and priority, for autoscalers in the clusters of satellites. `backgroundHeld` is the number of
+   * running background captures.
+   */
   readonly waiting: Readonly<Record<string, Readonly<Record<'interactive' | 'background' | 'backgroundHeld', number>>>>;
   /** Captures in queues of regions that are not installed, by region. */
   readonly retired: Readonly<Record<string, number>>;
@@ -60,7 +63,7 @@ export interface StatusReport {
   readonly at: number;
 }
 
-/** A cluster of the fleet, by its last report. */
+/** A cluster of the fleet in the form of its last report. */
 export interface ReportedCluster {
   readonly name: string;
   readonly namespace: string;
@@ -73,13 +76,13 @@ export interface ReportedCluster {
   readonly problems: readonly string[];
 }
 
-/** How often it is written, and how old it may be before a front says that it no longer knows. */
+/** Interval at which the status is written, and the age from which a front reports that it is outdated. */
 export const statusIntervalMs = 5000;
 export const statusStaleMs = 30_000;
 
 /**
- * The metric of a service's view of the components, a number for each. `read`: the components now; of those that it does
- * not name nothing is said.
+ * Creates the metric of a service's view of the components, with a number for each. `read` returns the current components. Components that
+ * it does not return have no value.
  */
 export function createComponentStatus(registry: Registry, read: () => readonly ComponentStatus[]): void {
   void new Gauge({

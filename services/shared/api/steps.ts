@@ -141,11 +141,11 @@ export type PublicStep = Omit<Step, 'type' | 'select'> & {
   readonly select?: Omit<NonNullable<Step['select']>, 'value'>;
 };
 
-/** Returns the timeout of a step, without a navigation that follows; for a `wait`, its duration. */
+/** Returns the timeout of a step, without a navigation that follows. For a `wait`, it is the duration. */
 export const timeoutOfStep = ({ wait, waitFor }: PublicStep): number =>
   wait ?? (waitFor === undefined ? elementStepTimeoutMs : waitStepTimeoutMs);
 
-/** Returns the time that steps may take in all, without navigations. */
+/** Returns the maximum time of all steps together, without navigations. */
 export const timeoutOfSteps = (steps: readonly PublicStep[]): number =>
   Math.min(
     maxStepsMs,

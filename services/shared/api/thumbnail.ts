@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 
-/** Widths of thumbnails in pixels. They are few, because each costs a process and memory in the cache. */
+/** Widths of thumbnails in pixels. There are only a few, because each costs a process and memory in the cache. */
 export const thumbnailWidths = [160, 320, 640, 1280, 1568] as const;
 
 /** Query of GET /captures/{uuid}/thumbnail. */

@@ -4,7 +4,7 @@ import { captureStateSchema } from './capture.ts';
 import { oneOf } from './one-of.ts';
 import { batchEvent, testEvent, webhookEvents } from './webhook.ts';
 
-/** The body of a delivery: the event, its time, and the state of the capture at the time of sending. */
+/** The body of a delivery: the event, its time, and the state of the capture when the body is sent. */
 export const webhookPayloadSchema = Type.Object({
   type: oneOf(webhookEvents),
   timestamp: Type.String({ format: 'date-time', description: 'Time of the event.' }),
@@ -12,7 +12,7 @@ export const webhookPayloadSchema = Type.Object({
 });
 export type WebhookPayload = Static<typeof webhookPayloadSchema>;
 
-/** The body of the event of a batch: its state at the time of sending, without its captures. */
+/** The body of the event of a batch: the state of the batch when the body is sent, without its captures. */
 export const batchPayloadSchema = Type.Object({
   type: Type.Literal(batchEvent),
   timestamp: Type.String({ format: 'date-time', description: 'Time of the event.' }),

@@ -13,13 +13,13 @@ export interface BatchRecord {
   /** A UUIDv7 of the time of the request. */
   readonly uuid: string;
   readonly account: string;
-  /** UUIDs of the captures, chosen before the first is queued, so that a repeated request queues none twice. */
+  /** UUIDs of the captures. They are chosen before the first capture is queued, so that a repeated request queues no capture twice. */
   readonly captures: readonly string[];
-  /** Indexes of the captures that are earlier ones from the response cache. Absent: none. */
+  /** Indexes of those captures that the response cache provided. Absent if there are none. */
   readonly cached?: readonly number[];
-  /** When the last capture was queued; absent while a front does that, or if it died. */
+  /** When the last capture was queued. Absent while a front queues captures, and if that front has died. */
   readonly acceptedAt?: number;
-  /** No capture is queued after this time. */
+  /** Time after which no capture of the batch is queued. */
   readonly acceptUntil: number;
   /** Captures that could not be queued, by index. */
   readonly refused?: Readonly<Record<number, BatchRefusal>>;

@@ -8,13 +8,13 @@ import { captureKey } from './captures.ts';
 import { timeOfUuid } from './uuid.ts';
 import { fileUrl, statusOf, webhookView } from './view.ts';
 
-/** What a batch needs of the record of a capture. */
+/** The fields of the record of a capture that a batch needs. */
 interface CaptureSummary extends Pick<
   CaptureRecord,
   'uuid' | 'url' | 'status' | 'expiresAt' | 'endedAt' | 'fileName' | 'failure'
 > {
   readonly format: CaptureRecord['options']['format'];
-  /** Tokens that the capture itself has charged. */
+  /** Tokens that were charged for the capture itself. */
   readonly tokens: number;
 }
 
@@ -22,13 +22,13 @@ interface CaptureSummary extends Pick<
 export interface BatchItem {
   readonly uuid: string;
   readonly status: CaptureStatus;
-  /** Undefined for a capture that was not accepted, is not accepted yet, or whose record was removed. */
+  /** Undefined if the capture was not accepted, is not accepted yet, or has no record any more. */
   readonly capture: CaptureSummary | undefined;
   readonly failure?: Pick<CaptureFailure, 'code' | 'message'>;
   readonly isCached: boolean;
 }
 
-/** Records read at once. They can have hundreds of kilobytes, of which a batch needs little. */
+/** Number of records that are read together. A record can have hundreds of kilobytes, of which a batch needs little. */
 const recordsAtOnce = 100;
 
 /** Reads the states of the captures of a batch. Any replica may answer, so states may be slightly outdated. */
@@ -68,14 +68,14 @@ function stateOf(
   now: number,
 ): Pick<BatchItem, 'status' | 'capture' | 'failure'> {
   const refusal = batch.refused?.[index];
-  // A refused capture may have a record: it was cancelled.
+  // A refused capture has a record if it was cancelled.
   if (refusal !== undefined) return { status: 'failed', capture: undefined, failure: refusal };
   if (capture !== undefined) {
     const { failure } = capture;
     return { status: statusOf(capture, now), capture, ...(failure === undefined ? {} : { failure }) };
   }
   if (!isAccepted(batch, now)) return { status: 'queued', capture };
-  // The records of captures are removed some months after their files.
+  // Records of captures are removed some months after their files.
   if (batch.acceptedAt !== undefined) return { status: 'expired', capture };
   return { status: 'failed', capture, failure: notAccepted };
 }
@@ -107,7 +107,7 @@ export function batchSummary(batch: BatchRecord, items: readonly BatchItem[], no
     : counts.queued + counts.rendering > 0
       ? 'processing'
       : 'completed';
-  // A capture from the cache ended before the batch began.
+  // A capture from the cache has ended before the batch began.
   const ends = items.map(({ capture }) => capture?.endedAt ?? 0);
   const endedAt = Math.max(batch.acceptedAt ?? createdAt, ...ends);
   return {

@@ -20,12 +20,14 @@ export class Batches {
     return (await this.#entries.get<BatchRecord>(batchKey(account, uuid)))?.value ?? null;
   }
 
-  /** Writes a new record. Repeating it is harmless. */
+  /** Writes a new record. A repetition has no further effect. */
   async create(record: BatchRecord, limits?: CallLimits): Promise<void> {
     await this.#change(record, (found) => found ?? record, limits);
   }
 
-  /** Changes a record, if it exists. `next` returns the same object to keep it, or null to delete it. Returns the resulting record. */
+  /**
+   * Changes a record if it exists. `next` returns the same object to keep the record, or null to delete it. Returns the resulting record.
+   */
   change(
     { account, uuid }: Pick<BatchRecord, 'account' | 'uuid'>,
     next: (record: BatchRecord) => BatchRecord | null,

@@ -4,13 +4,13 @@ import type { CallLimits } from '../nats/retry.ts';
 import { keySubject } from '../nats/streams.ts';
 import type { CacheKey, CaptureRecord } from './capture-record.ts';
 
-/** A capture that answers equal requests until `until` (Unix ms), when its time to live or its file's ends. */
+/** A capture that answers equal requests until `until` (Unix ms). That is the end of its time to live, or of its file if that is sooner. */
 interface CachedCapture {
   readonly record: CaptureRecord;
   readonly until: number;
 }
 
-/** The capture that renders for all equal requests. Its lease expires at `until` (Unix ms) unless it is extended. */
+/** The capture that renders for all equal requests. Its lease expires at `until` (Unix ms) if it is not extended. */
 export interface LeaseState {
   readonly uuid: string;
   readonly until: number;
@@ -42,9 +42,9 @@ export class Cache {
   }
 
   /**
-   * Gives a capture the lease to render for all equal captures, unless an entry no older than `maxAge` seconds exists
-   * or another capture holds the lease. A lease of `instead` (a uuid), which is known to have ended, is replaced.
-   * Returns the resulting entry: the capture has the lease if the entry names it.
+   * Gives a capture the lease to render for all equal captures. Does nothing if an entry that is no older than `maxAge` seconds exists, or
+   * if another capture has the lease. A lease of `instead` (a uuid), which is known to have ended, is replaced. Returns the resulting
+   * entry: the capture has the lease if the entry names it.
    */
   acquire(
     account: string,
@@ -58,14 +58,14 @@ export class Cache {
     });
   }
 
-  /** Extends the lease of a capture, if it still has it. */
+  /** Extends the lease of a capture if the capture still has it. */
   async extend(account: string, name: string, { uuid, until }: LeaseState): Promise<void> {
     await this.#change(account, name, (entry) =>
       entry.lease?.uuid === uuid && entry.lease.until < until ? { ...entry, lease: { uuid, until } } : entry,
     );
   }
 
-  /** Stores a completed capture. A newer one stays, and so does the lease of another capture. */
+  /** Stores a completed capture. If the entry has a newer capture, that one stays; the lease of another capture stays as well. */
   async fill(account: string, { name, ttl }: CacheKey, record: CaptureRecord, limits?: CallLimits): Promise<void> {
     const until = Math.min(capturedAt(record) + ttl * 1000, record.expiresAt);
     const next = ({ done, lease }: CacheEntry, now: number) => {
@@ -88,7 +88,7 @@ export class Cache {
     await this.#change(account, name, (entry) => (entry.done?.record.uuid === uuid ? { ...entry, done: null } : entry));
   }
 
-  /** `next` gets the parts of the entry that have not expired; an empty entry is removed. */
+  /** Changes an entry. `next` gets those parts of it that have not expired. If the result is empty, the entry is removed. */
   async #change(
     account: string,
     name: string,
@@ -107,7 +107,7 @@ export class Cache {
   }
 }
 
-/** Matches the subjects of all entries (core NATS), for subscriptions to changes. */
+/** Returns a pattern that matches the subjects of all entries, for subscriptions to changes by core NATS. */
 export const cacheSubjects = () => keySubject('cache', '>');
 
 export const cacheSubject = (account: string, name: string) => keySubject('cache', key(account, name));

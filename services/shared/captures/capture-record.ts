@@ -17,13 +17,13 @@ export interface RefreshSchedule {
 
 /** Long-term storage of a capture. */
 export interface Persistence {
-  /** 0 without refreshes at an interval. */
+  /** Interval of automatic refreshes; 0 if there are none at an interval. */
   readonly refreshIntervalMs: number;
-  /** In place of an interval. */
+  /** Schedule of automatic refreshes, instead of an interval. */
   readonly schedule?: RefreshSchedule;
-  /** Number of earlier files that are kept; absent: none. */
+  /** Number of earlier files that are kept. Absent if none are kept. */
   readonly history?: number;
-  /** How the files of refreshes are compared with those that they replace; absent: not at all. */
+  /** How the files of refreshes are compared with those that they replace. Absent if they are not compared. */
   readonly compare?: CompareOptions;
 }
 
@@ -36,7 +36,7 @@ export interface PictureArea {
 }
 
 interface CompareOptions {
-  /** Minimum distance of two colours that differ, 0 to 1. */
+  /** Minimum distance of two colors that count as different, 0 to 1. */
   readonly threshold: number;
   /** Share of different pixels above which a picture has changed, 0 to 1. */
   readonly minShare: number;
@@ -47,20 +47,20 @@ interface CompareOptions {
 
 /** How the file of a refresh differs from the one that it replaced. */
 export interface Comparison {
-  /** Number of the refresh. */
+  /** Number of the refresh that was compared. */
   readonly refresh: number;
-  /** 0 to 1. */
+  /** Share of different pixels, 0 to 1. */
   readonly changedShare: number;
   /** Whether the share is above the limit of the request. */
   readonly hasChanged: boolean;
-  /** A picture of the differences. Absent: there are none, or the account had no room for it. */
+  /** A picture of the differences. Absent if there are none, or if the account had no room for it. */
   readonly difference?: { readonly name: string; readonly bytes: number };
 }
 
 /** A file of a capture that a refresh has replaced. */
 export interface EarlierFile extends Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height' | 'capturedAt'> {
   readonly name: string;
-  /** Number of the refresh. */
+  /** Number of the refresh that replaced the file. */
   readonly replacedBy: number;
 }
 
@@ -74,7 +74,7 @@ export interface CacheKey {
 export interface DiagnosticsFile {
   readonly name: string;
   readonly bytes: number;
-  /** Number of the rendering: 0 for the capture itself, otherwise the number of the refresh. */
+  /** Number of the rendering: 0 for the capture itself, or the number of the refresh. */
   readonly revision: number;
   /** Unix milliseconds. */
   readonly expiresAt: number;
@@ -89,7 +89,7 @@ export interface CaptureOutcome {
   readonly fileSizeBytes: number;
   readonly width: number;
   readonly height: number;
-  /** Number of pages; only of a PDF. */
+  /** Number of pages. Only PDFs have it. */
   readonly pages?: number;
   readonly capturedAt: number;
   readonly report: CaptureReport;
@@ -97,7 +97,7 @@ export interface CaptureOutcome {
   readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
   /** Areas of the picture that a comparison with another one ignores, because `compare.ignore` matches elements in them. */
   readonly ignored?: readonly PictureArea[];
-  /** The renderer's name of the file, which identifies a redelivered result. */
+  /** The name that the renderer chose for the file. It identifies a redelivered result. */
   readonly object: string;
 }
 
@@ -105,13 +105,13 @@ export interface CaptureFailure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly cause: FailureCause;
-  /** The capture was cancelled because its client disconnected. The page did not cause the failure. */
+  /** Set if the capture was cancelled because its client disconnected. The page has not caused the failure. */
   readonly cancelled?: true;
 }
 
 /** The latest refresh of a capture. A refresh renders the page again into the same file. All times are Unix milliseconds. */
 export interface CaptureRefresh {
-  /** Refreshes of a capture are numbered from 1. */
+  /** Number of the refresh, from 1. */
   readonly revision: number;
   readonly state: 'queued' | 'rendering' | 'completed' | 'failed';
   readonly by: 'request' | 'interval';
@@ -120,33 +120,33 @@ export interface CaptureRefresh {
   /** Rendering must start by `startBy` and end by `deadline`. */
   readonly startBy: number;
   readonly deadline: number;
-  /** Isolation of the account when the refresh was requested; absent: `context`. */
+  /** Isolation of the account when the refresh was requested. If absent, `context` applies. */
   readonly isolation?: Isolation;
   /** See {@link CaptureRecord.attempt}. */
   readonly attempt?: number;
   readonly endedAt?: number;
-  /** Name under which the file that this refresh replaces is kept, maybe only for a comparison. Absent: it is not kept. */
+  /** Name under which the file that this refresh replaces is kept, perhaps only for a comparison. Absent if it is not kept. */
   readonly earlierName?: string;
-  /** Name for a picture of the differences from that file. */
+  /** Name of the picture of the differences between that file and the new one. */
   readonly differenceName?: string;
-  /** Present if the refresh failed or could not start (quota, suspension). The file is unchanged. */
+  /** Present if the refresh failed, or could not start because of the quota or a suspension. The file is then unchanged. */
   readonly failure?: CaptureFailure;
 }
 
 /** The delivery of the latest event of a capture, or of a batch. All times are Unix milliseconds. */
 export interface WebhookDelivery {
   readonly url: string;
-  /** `waiting`: no event has occurred yet. */
+  /** `waiting` means that no event has occurred yet. */
   readonly state: WebhookState;
   readonly event?: RecordEvent;
   /** Revision of the event: 0 for the capture itself, otherwise the number of the refresh. */
   readonly revision?: number;
   readonly occurredAt?: number;
-  /** Number of requested redeliveries of this event; absent: none. */
+  /** Number of requested redeliveries of this event. Absent if there were none. */
   readonly redelivery?: number;
   readonly attempts: number;
   readonly lastAttemptAt?: number;
-  /** HTTP status of the last response; absent without a response. */
+  /** HTTP status of the last response. Absent if there was none. */
   readonly lastStatus?: number;
   /** Reason why the last attempt failed. */
   readonly lastError?: string;
@@ -176,7 +176,7 @@ export interface DeliveryEntry {
   readonly durationMs?: number;
 }
 
-/** Bytes that a record, a shard or an account takes in the store. */
+/** Bytes in the store that belong to a record, a shard or an account. */
 export interface StoredBytes {
   /** HTML of background captures that have not ended. */
   readonly queuedBytes: number;
@@ -200,7 +200,7 @@ export interface CaptureRecord {
   readonly account: string;
   /** Id of the API key of the request, for statistics. A draft in a ticket does not contain it. */
   readonly key?: string;
-  /** UUID of the batch that it belongs to. */
+  /** UUID of the batch to which the capture belongs. */
   readonly batch?: string;
   readonly status: CaptureStatus;
   readonly priority: Priority;
@@ -210,10 +210,13 @@ export interface CaptureRecord {
   readonly html?: string;
   /** Size of the supplied HTML. */
   readonly htmlBytes?: number;
-  /** Bytes that the usage ledger counts for this record. Absent: none. */
+  /** Bytes that the usage ledger counts for this record. Absent if it counts none. */
   readonly bytes?: Partial<StoredBytes>;
   readonly options: RenderOptions;
-  /** Absent although `options.secrets` is set: the secrets were not stored, so the capture cannot be rendered again. */
+  /**
+   * The sealed secrets. If they are absent although `options.secrets` is set, they were not stored, and the capture cannot be rendered
+   * again.
+   */
   readonly secrets?: SealedSecrets;
   /** Tokens that are charged for the completed capture, and for each completed refresh. */
   readonly tokenCost: number;
@@ -224,22 +227,22 @@ export interface CaptureRecord {
   /** Rendering must start by `startBy` and end by `deadline`. */
   readonly startBy: number;
   readonly deadline: number;
-  /** Isolation of the account when the capture was requested; absent: `context`. */
+  /** Isolation of the account when the capture was requested. If absent, `context` applies. */
   readonly isolation?: Isolation;
-  /** Number of times that the job was queued, because renderers may return it; absent: once. */
+  /** Number of times that the job was queued. It is queued again if a renderer returns it. Absent if it was queued once. */
   readonly attempt?: number;
   /** Time for which the file is kept. */
   readonly lifetimeMs: number;
-  /** Time at which the file is removed. Before the capture completes: the time of acceptance plus the lifetime. */
+  /** Time at which the file is removed. Until the capture completes, this is the time of acceptance plus the lifetime. */
   readonly expiresAt: number;
   readonly endedAt?: number;
   /** The cache entry of the capture. It is removed with the file. */
   readonly cache?: CacheKey;
   readonly persistence?: Persistence;
-  /** Time of the next scheduled refresh; absent: none. */
+  /** Time of the next scheduled refresh. Absent if there is none. */
   readonly nextRefreshAt?: number;
   readonly refresh?: CaptureRefresh;
-  /** Duration of the refresh that the file shows, in milliseconds. Absent: the file shows the capture itself. */
+  /** Duration in milliseconds of the refresh that made the current file. Absent if the capture itself made it. */
   readonly refreshMs?: number;
   /** Charges of the refreshes, by the month (`yyyymm`, UTC) in which each was accepted. */
   readonly refreshCharges?: Readonly<Record<string, Charge>>;
@@ -247,15 +250,15 @@ export interface CaptureRecord {
   /** The latest ended refreshes and the latest delivery attempts, newest first, at most `maxHistory` of each. */
   readonly refreshHistory?: readonly RefreshEntry[];
   readonly deliveryHistory?: readonly DeliveryEntry[];
-  /** The files that the latest refreshes have replaced, newest first. Stays when they are gone. */
+  /** The files that the latest refreshes have replaced, newest first. The list stays when the files no longer exist. */
   readonly earlierFiles?: readonly EarlierFile[];
-  /** Comparisons of the latest refreshes, newest first: as many as there are earlier files, but at least one. */
+  /** Comparisons of the latest refreshes, newest first. There are as many as earlier files, but at least one. */
   readonly comparisons?: readonly Comparison[];
-  /** Present once the capture has completed. Stays after the file was removed. */
+  /** Present if the capture has completed. It stays when the file is removed. */
   readonly outcome?: CaptureOutcome;
   /** Present if the status is `failed`. */
   readonly failure?: CaptureFailure;
-  /** Stays after the diagnostics were removed. Absent: no rendering had diagnostics. */
+  /** The diagnostics of the latest rendering. The field stays when they are removed. Absent if no rendering had diagnostics. */
   readonly diagnostics?: DiagnosticsFile;
 }
 

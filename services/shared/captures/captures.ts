@@ -10,7 +10,7 @@ import { fail, type Transition } from './transitions.ts';
 import { difference, usageKey, usageOf, withStoredBytes } from './usage.ts';
 import { timeOfUuid } from './uuid.ts';
 
-/** Identifies a capture, or with a `revision` its refresh of that number. Jobs and records satisfy this type, too. */
+/** Identifies a capture; with a `revision`, its refresh of that number. Jobs and records satisfy this type too. */
 export interface CaptureRef {
   readonly account: string;
   readonly uuid: string;
@@ -54,7 +54,7 @@ export class Captures {
       try {
         await this.#write(null, withStoredBytes(record), { timeoutMs });
       } catch (error) {
-        // The uuid is unique, so an earlier attempt with a lost answer wrote the record.
+        // The uuid is unique, so an earlier attempt whose answer was lost has written the record.
         if (!isWriteConflict(error) || (await this.get(record.account, record.uuid)) === null) throw error;
       }
     }, limits);
@@ -72,9 +72,8 @@ export class Captures {
   }
 
   /**
-   * Applies the transition to a record by compare-and-set until it succeeds. Returns the resulting record, also if
-   * another process made the change; null without a record. `known` is a record that was read before, which saves a
-   * read if it is still current.
+   * Applies the transition to a record by compare-and-set until it succeeds. Returns the resulting record, even if another process made the
+   * change; null if there is no record. `known` is a record that was read before. If it is still current, it saves a read.
    */
   async change(
     ref: CaptureRef,
@@ -108,9 +107,9 @@ export class Captures {
       const wanted = transition(current, this.#session.now());
       return wanted && withStoredBytes(wanted);
     };
-    // The known record may be outdated, and a draft may have a record by now: a conflict reveals that.
+    // The known record may be outdated, and a draft may have a record by now. In both cases, the write causes a conflict.
     let guess = known ?? (draft === undefined ? undefined : null);
-    /** The record before each attempt, by the id of its write, because an attempt without an answer may have written. */
+    /** The record before each attempt, by the id of its write. It is kept because an attempt that got no answer may have written. */
     const attempts = new Map<string, CaptureRecord | null>();
     return compareAndSet(async (timeoutMs) => {
       const guessed = guess;
@@ -136,7 +135,7 @@ export class Captures {
     }, limits);
   }
 
-  /** Writes a record, and in the same atomic batch the resulting change of the account's usage. */
+  /** Writes a record and the resulting change of the account's usage in one atomic batch. */
   async #write(
     found: Entry<CaptureRecord> | null,
     wanted: CaptureRecord,
@@ -164,7 +163,7 @@ export class Captures {
   }
 }
 
-/** `capture.<account>.<yyyymmdd>.<uuid>`; the day comes from the UUIDv7. */
+/** Returns `capture.<account>.<yyyymmdd>.<uuid>`. The UUIDv7 determines the day. */
 export function captureKey(account: string, uuid: string): string {
   return capturesOfDay(account, timeOfUuid(uuid) ?? 0) + uuid;
 }

@@ -17,20 +17,20 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * Later expiries are indexed by day, and moved to their minutes before the day begins. So a file with the default
- * lifetime of a day is written once, and there are at most about 1,600 minutes.
+ * Time up to which expiries are indexed by minute. Later expiries are indexed by day, and moved to their minutes before the day begins.
+ * With this value, a file with the default lifetime of a day is written once, and there are at most about 1,600 minutes.
  */
 export const nearMs = 26 * hourMs;
 
-/** The entries of a day are moved to their minutes this long before it begins; from then on the day gets no entries. */
+/** Time before the beginning of a day at which its entries are moved to their minutes. From then on, no entries are added to the day. */
 export const expandAheadMs = nearMs - 24 * hourMs;
 
 /** Timeout of writing an entry while the server is unavailable. */
 const timeoutMs = 10_000;
 
 /**
- * Index of captures by expiry: a stream with a subject for each minute, and for each day that is far away. The record is
- * authoritative, so duplicate or early entries are harmless.
+ * Index of captures by expiry. It is a stream with a subject for each minute, and for each day that is far away. The record decides, so
+ * duplicate or early entries have no effect.
  */
 export class ExpiryIndex {
   readonly #session: NatsSession;
@@ -42,7 +42,7 @@ export class ExpiryIndex {
     this.#now = now;
   }
 
-  /** Makes the leader check a capture at that time. Repeating it is harmless. */
+  /** Makes the leader check a capture at a time. A repetition has no further effect. */
   async add(
     { account, uuid }: CaptureRef,
     expiresAt: number,
@@ -54,7 +54,7 @@ export class ExpiryIndex {
 
   /** Writes an entry under a subject. */
   async write(expiry: Expiry, subject: string, deadline = this.#session.now() + timeoutMs): Promise<void> {
-    // If its expiry is postponed, a capture may get another subject within the deduplication window.
+    // The id contains the subject: if its expiry is postponed, a capture may get another subject within the deduplication window.
     const msgID = `${subject}.${expiry.uuid}`;
     const publish = (timeout: number) => this.#session.js.publish(subject, encodeExpiry(expiry), { timeout, msgID });
     await retryTransient(publish, { deadline, now: this.#session.now });

@@ -35,7 +35,7 @@ export const withDelivery = (
 
 const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSizeBytes, width, height });
 
-/** Does not split surrogate pairs. */
+/** The function does not split surrogate pairs. */
 const shortened = (text: string) =>
   text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 

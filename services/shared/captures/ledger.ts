@@ -7,12 +7,12 @@ import { noUsage, sum, type Usage } from './usage.ts';
 /** A record to write, and its changes of the usage ledger. */
 export interface LedgerWrite {
   readonly record: BatchWrite;
-  /** Changes by key of the shard; at least one. */
+  /** Changes by key of the shard. There is at least one. */
   readonly changes: readonly { readonly shard: string; readonly change: Usage }[];
 }
 
 interface Waiting extends LedgerWrite {
-  /** By the monotonic clock. */
+  /** Deadline by the monotonic clock. */
   readonly end: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -22,9 +22,9 @@ interface Waiting extends LedgerWrite {
 const maxGroup = 50;
 
 /**
- * Writes records and the ledger shards that they change in atomic batches. If captures that end at the same time wrote
- * separately, nearly all of them would find their shard changed: of a thousand, all but sixteen would fail. So each
- * process writes a shard in one batch after another, and later writes share the next batch.
+ * Writes records, and the shards of the ledger that they change, in atomic batches. If captures that end at the same time wrote separately,
+ * most writes would find their shard changed: of a thousand, all but sixteen would fail. Therefore each process writes a shard in one batch
+ * after another, and writes that arrive meanwhile share the next batch.
  */
 export class UsageLedger {
   readonly #session: NatsSession;
@@ -37,8 +37,8 @@ export class UsageLedger {
   }
 
   /**
-   * Writes a record and the ledger changes, both or neither. Throws a JetStreamApiError, which `isWriteConflict`
-   * recognizes when the record was changed, or a transient error.
+   * Writes a record and the ledger changes, or neither. Throws a JetStreamApiError that `isWriteConflict` recognizes if the record was
+   * changed meanwhile, or a transient error.
    */
   write(write: LedgerWrite, timeoutMs: number): Promise<void> {
     const [first] = write.changes;
@@ -59,11 +59,11 @@ export class UsageLedger {
     this.#waiting.delete(shard);
   }
 
-  /** Never throws. */
+  /** Writes a group. Never throws. */
   async #writeGroup(group: readonly Waiting[]): Promise<void> {
     const now = performance.now();
     const [late, current] = [group.filter(({ end }) => end <= now), group.filter(({ end }) => end > now)];
-    // A write that waited longer has timed out, and is retried.
+    // Writes that have waited too long have timed out. Their callers retry them.
     for (const { reject } of late) reject(new DeadlineError('waiting to write the usage of a capture', 0));
     if (current.length === 0) return;
     const leftMs = Math.max(...current.map(({ end }) => end)) - now;
@@ -82,7 +82,9 @@ export class UsageLedger {
     }
   }
 
-  /** Retries until it succeeds. Throws a conflict only if one of the records was changed, not if another process changed a shard. */
+  /**
+   * Retries until it succeeds. If another process has changed a shard, retries; throws a conflict only if one of the records was changed.
+   */
   async #commit(group: readonly LedgerWrite[], timeoutMs: number): Promise<void> {
     const end = performance.now() + timeoutMs;
     const records = group.map(({ record }) => record);
@@ -115,7 +117,7 @@ export class UsageLedger {
   }
 }
 
-/** Takes the writes that can share a batch: no record twice, since the second write would conflict. */
+/** Takes the writes that can share a batch. No record may occur twice, because the second write would conflict. */
 function nextGroup(waiting: Waiting[]): readonly Waiting[] {
   const group: Waiting[] = [];
   const left: Waiting[] = [];

@@ -12,8 +12,8 @@ export function runsAfter({ cron, timeZone }: RefreshSchedule, after: number, co
 }
 
 /**
- * Returns the time of the next automatic refresh after `now`, or undefined if there is none. With an interval, the times are `since` plus
- * a multiple of the interval. All times are Unix milliseconds.
+ * Returns the time of the next automatic refresh after `now`; undefined if there is none. With an interval, the times are `since` plus
+ * multiples of the interval. All times are Unix milliseconds.
  */
 export function nextRefreshAfter(
   { persistence }: Pick<CaptureRecord, 'persistence'>,

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import type { CaptureSecrets } from '../api/secret-options.ts';
 import { parsedVariable } from '../runtime/variables.ts';
 
-/** The stored secrets of a capture: AES-256-GCM under a key that is stored elsewhere. */
+/** The stored secrets of a capture, encrypted by AES-256-GCM. The key is stored elsewhere. */
 export interface SealedSecrets {
   /** Id of the key. */
   readonly key: string;
@@ -10,13 +10,13 @@ export interface SealedSecrets {
   readonly sealed: string;
 }
 
-/** The capture that sealed secrets belong to. They cannot be opened for another capture. */
+/** The capture to which sealed secrets belong. They cannot be opened for another capture. */
 export interface SecretsOwner {
   readonly account: string;
   readonly uuid: string;
 }
 
-/** The key that sealed the secrets is not configured, or the sealed secrets were changed. */
+/** Thrown if the key that sealed the secrets is not configured, or if the sealed secrets were changed. */
 export class SecretsLockedError extends Error {
   constructor(message: string, options?: { cause: unknown }) {
     super(message, options);
@@ -107,16 +107,13 @@ export class SecretsKeys {
     }
   }
 
-  /**
-   * Returns a keyed hash of 64 hex digits: equal secrets have equal hashes, and without the key the hash reveals
-   * nothing.
-   */
+  /** Returns a keyed hash of 64 hex digits. Equal secrets have equal hashes. Without the key, the hash reveals nothing. */
   hash(text: string): string {
     return createHmac('sha256', this.#keys[0].hash).update(text).digest('hex');
   }
 }
 
-/** Derives a separate key for each use (HKDF, RFC 5869), and an id that reveals nothing about them. */
+/** Derives a separate key for each use (HKDF, RFC 5869), and an id that does not reveal these keys. */
 function derive(key: string): SecretsKey {
   const part = (use: string, bytes: number) =>
     Buffer.from(hkdfSync('sha256', key, '', `webcapture secrets: ${use}`, bytes));

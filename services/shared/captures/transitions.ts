@@ -17,9 +17,10 @@ import { nextRefreshAfter } from './refresh-times.ts';
 import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
 
 /**
- * A change of a record, decided from the record alone; null leaves it unchanged. `refreshNumber` selects the part of
- * the record: 0 for the capture itself, else the refresh of that number (`revision`, as stored and sent). `now` in Unix
- * milliseconds.
+ * A change of a record that depends on the record alone. A null result leaves the record unchanged. `now` is in Unix milliseconds.
+ *
+ * The parameter `refreshNumber` of the functions below selects a part of the record: 0 is the capture itself, another number is the refresh
+ * of that number (stored and sent as `revision`).
  */
 export type Transition = (record: CaptureRecord, now: number) => CaptureRecord | null;
 
@@ -28,13 +29,13 @@ export function isOpen(record: CaptureRecord, refreshNumber = 0): boolean {
   return ['queued', 'rendering'].includes(stateOf(record, refreshNumber));
 }
 
-/** Returns `none` if the refresh does not exist or its capture has no file. */
+/** Returns the state of the capture or refresh; `none` if the refresh does not exist or its capture has no file. */
 export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: number): CaptureStatus | 'none' {
   if (refreshNumber === 0) return status;
   return status === 'completed' && refresh?.revision === refreshNumber ? refresh.state : 'none';
 }
 
-/** Returns the failure of the capture (0) or of its last refresh (any other number); undefined if it did not fail. */
+/** Returns the failure of the capture (0) or of its last refresh (any other number). Returns undefined if it did not fail. */
 export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): CaptureFailure | undefined {
   return refreshNumber === 0 ? failure : refresh?.failure;
 }
@@ -48,7 +49,7 @@ export const begin =
     return { ...record, ...refreshed(record, { state: 'rendering' }) };
   };
 
-/** A renderer has returned the job before the end. `attempt`: the number of the next attempt, which can begin once. */
+/** Records that a renderer has returned the job before the end. `attempt` is the number of the next attempt, which can begin only once. */
 export const requeue =
   (refreshNumber: number, attempt: number): Transition =>
   (record) => {
@@ -57,11 +58,11 @@ export const requeue =
     return { ...record, ...refreshed(record, { state: 'queued', attempt }) };
   };
 
-/** Number of times that the job of a capture, or of its latest refresh, was queued. */
+/** Returns how many times the job of a capture, or of its latest refresh, was queued. */
 export const attemptOf = (record: CaptureRecord, refreshNumber: number): number =>
   (refreshNumber === 0 ? record : record.refresh)?.attempt ?? 1;
 
-/** What is stored with the file of a rendering. */
+/** The objects that are stored with the file of a rendering. */
 export interface StoredExtras {
   readonly diagnostics?: DiagnosticsFile;
   readonly earlier?: EarlierFile;
@@ -69,9 +70,9 @@ export interface StoredExtras {
 }
 
 /**
- * Completes a capture whose file is stored. It completes once, even if several renderers have finished it. `expiresAt` is that of the
- * file. `stored.diagnostics` replaces those of an earlier rendering, and `stored.earlier` is the kept file that a refresh replaces.
- * `stored.comparison` compares the two.
+ * Completes a capture whose file is stored. It completes once, even if several renderers have rendered it. `expiresAt` is the expiry of the
+ * file. `stored.diagnostics` replaces the diagnostics of an earlier rendering. `stored.earlier` is the kept file that a refresh replaces,
+ * and `stored.comparison` compares the two.
  */
 export function complete(
   refreshNumber: number,
@@ -132,7 +133,7 @@ function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFa
     status: 'failed',
     failure,
     endedAt: now,
-    // From its client's view, a cancelled capture was never accepted, so it has no event.
+    // For its client, a cancelled capture was never accepted, so it has no event.
     ...(failure.cancelled === true ? {} : withPendingWebhook(record, { event: 'capture.failed', refreshNumber, now })),
   };
 }
@@ -143,7 +144,9 @@ export type RefreshOrder = Pick<
   'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation' | 'earlierName' | 'differenceName'
 >;
 
-/** Queues the refresh, unless its number is not the next one, another refresh is in progress, or there is nothing to refresh. */
+/**
+ * Queues the refresh. Does nothing if its number is not the next one, if another refresh is in progress, or if there is nothing to refresh.
+ */
 export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {
   return (record, now) => {
     if (!isRefreshable(record) || order.revision !== nextRefreshNumber(record) || record.expiresAt <= now) return null;
@@ -153,8 +156,8 @@ export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Trans
 }
 
 /**
- * Skips the next refresh without queueing it (quota, suspension). `failure` gives the reason, and the refresh after it
- * gets its due time.
+ * Skips the next refresh without queueing it, because of the quota or a suspension. `failure` contains the reason. The next refresh is due
+ * at its regular time.
  */
 export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, nextRefreshAt: number): Transition {
   return (record) => {
@@ -180,13 +183,16 @@ export const expire: Transition = (record, now) => {
   return diagnostics.expiresAt <= now ? { ...record, diagnostics: { ...diagnostics, isExpired: true } } : null;
 };
 
-/** Deletes a capture on behalf of the account holder. A queued one is cancelled; one that is being rendered must end first. */
+/**
+ * Deletes a capture on behalf of the account holder. A queued capture is cancelled. A capture that is being rendered cannot be deleted
+ * before it has ended.
+ */
 export const remove: Transition = (record, now) => {
   if (record.status === 'rendering' || record.status === 'deleted') return null;
   return { ...ended(record, 'deleted', now), endedAt: record.endedAt ?? now };
 };
 
-/** Ends a refresh in progress together with its capture. Its renderer's result is then ignored. */
+/** Ends a refresh in progress together with its capture. The result of its renderer is then ignored. */
 function ended(
   { nextRefreshAt: _none, ...record }: CaptureRecord,
   status: 'expired' | 'deleted',
@@ -210,9 +216,8 @@ function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRe
 }
 
 /**
- * Records the state of an event's delivery, for the capture (0) or its refresh. Ignored once a later event is due. If a redelivery was
- * requested, the attempt is added to the history only.
- *
+ * Records the state of an event's delivery, for the capture (0) or its refresh. If a later event is due already, nothing is recorded. If a
+ * redelivery was requested, the attempt is only added to the history.
  * @param attempt for the history
  */
 export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery, attempt?: DeliveryEntry): Transition {
@@ -233,7 +238,7 @@ export const isSuperseded = (
   delivery: Pick<WebhookDelivery, 'revision' | 'redelivery'>,
 ): boolean => revision === delivery.revision && redelivery > (delivery.redelivery ?? 0);
 
-/** Delivers the latest event again, starting with the first attempt; null without an event. */
+/** Delivers the latest event again, starting with the first attempt. Returns null if there is no event. */
 export const redeliver: Transition = (record) => {
   const { webhook, status } = record;
   if (webhook?.event === undefined || status === 'deleted') return null;
@@ -246,7 +251,7 @@ function refreshed({ refresh }: CaptureRecord, changes: Partial<CaptureRefresh>)
   return refresh === undefined ? {} : { refresh: { ...refresh, ...changes } };
 }
 
-/** Ends the refresh in progress. `outcome`: of a completed refresh. */
+/** Ends the refresh in progress. `outcome` is that of a completed refresh. */
 function endRefresh(
   record: CaptureRecord,
   changes: Pick<CaptureRefresh, 'state' | 'failure' | 'endedAt'>,

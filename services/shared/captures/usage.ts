@@ -3,7 +3,9 @@ import type { CaptureRecord, StoredBytes } from './capture-record.ts';
 import { monthOf } from './times.ts';
 import { earlierFilesWith, isOpen } from './transitions.ts';
 
-/** Tokens that an account has used in a month, its reservations, and its stored bytes; of one record, one shard, or all. */
+/**
+ * Tokens that were used in a month, reservations, and stored bytes. The usage belongs to one record, to one shard, or to the whole account.
+ */
 export interface Usage extends StoredBytes {
   /** Tokens and number of completed captures and refreshes. */
   readonly tokens: number;
@@ -55,7 +57,10 @@ const bytesOfEarlier = ({ earlierFiles = [], comparisons = [] }: Pick<CaptureRec
     ...comparisons.map(({ difference }) => difference?.bytes ?? 0),
   ].reduce((sum, bytes) => sum + bytes, 0);
 
-/** Returns the bytes that a capture or refresh adds when it completes with a file of this size; negative if they decrease. */
+/**
+ * Returns the bytes that a capture or refresh adds when it completes with a file of this size. The number is negative if the stored bytes
+ * decrease.
+ */
 export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredBytes {
   const { outcome, refresh } = record;
   const { earlierName: name } = refresh ?? {};
@@ -66,7 +71,7 @@ export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredByte
   return bytesChanged(record, fileBytes + bytesOfEarlier({ ...record, ...(earlierFiles && { earlierFiles }) }));
 }
 
-/** Bytes that a completed capture with files of that size adds to those of the record. */
+/** Returns the difference between the bytes of a record after it completes with files of that size and its current bytes. */
 function bytesChanged(record: CaptureRecord, fileBytes: number): StoredBytes {
   const before = { ...noUsage, ...bytesOf(record) };
   const { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes } = combined(
@@ -86,8 +91,9 @@ export function bytesAddedByDiagnostics(record: CaptureRecord, bytes: number): S
 }
 
 /**
- * Returns the usage of one record in the ledger, by period: a month (`yyyymm`), or `persisted`. An account's usage is the sum over
- * its records. A capture counts for the month in which it was accepted, and so does each refresh.
+ * Returns the usage of one record in the ledger by period, which is a month (`yyyymm`) or `persisted`. An account's usage is the sum over
+ * its records. A capture counts for the month in which it was accepted. Each refresh counts for the month in which that refresh was
+ * accepted.
  */
 export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {
   const { tokenCost, refresh } = record;
@@ -133,7 +139,10 @@ function combined(a: Usage, b: Usage, sign: 1 | -1): Usage {
   };
 }
 
-/** Number of shards of an account's usage. With one key, 150 captures a second of one account would conflict; with sixteen, they do not. */
+/**
+ * Number of shards of an account's usage. If an account had one key, writes would conflict at 150 captures a second. With sixteen keys they
+ * do not.
+ */
 export const usageShards = 16;
 
 /** Returns `usage.<account>.<period>.<shard>`. The uuid of the capture determines the shard. */

@@ -14,11 +14,11 @@ import { isNamedSecret } from '../api/secret-options.ts';
 import type { CaptureRecord, CaptureFailure } from './capture-record.ts';
 
 interface ViewOptions {
-  /** Files are at `<cdnUrl>/<name>`. */
+  /** Base URL of files: a file is at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** Unix milliseconds. */
   readonly now: number;
-  /** If the capture answers a request from the cache: the duration of that request in milliseconds. */
+  /** Set if the capture answers a request from the cache: the duration of that request in milliseconds. */
   readonly fromCacheMs?: number | undefined;
 }
 
@@ -206,6 +206,8 @@ const isoOrNull = (time: number | undefined) => (time === undefined ? null : new
 
 export const fileUrl = ({ fileName }: Pick<CaptureRecord, 'fileName'>, cdnUrl: string) => `${cdnUrl}/${fileName}`;
 
-/** Duration of the rendering that the file shows. Never negative, although front and renderer have separate clocks. */
+/**
+ * Returns the duration of the rendering that made the current file. It is never negative, although front and renderer have separate clocks.
+ */
 const processingTime = ({ acceptedAt, endedAt = acceptedAt, refreshMs }: CaptureRecord) =>
   Math.max(0, refreshMs ?? endedAt - acceptedAt);

@@ -27,7 +27,7 @@ export function appendDocument(
   if (first === undefined) throw new Error('the document has no pages');
   const destinations = new Destinations(source, new Set(pages.map(({ ref }) => ref)));
   for (const { node } of pages) {
-    // This entry refers to the structure tree, which is not copied.
+    // The entry is removed because it refers to the structure tree, which is not copied.
     setEntry(node, 'StructParents', undefined);
     for (const annotation of node.Annots()?.asArray() ?? []) {
       const link = source.context.lookup(annotation);
@@ -40,7 +40,7 @@ export function appendDocument(
   const copier = PDFObjectCopier.for(source.context, target.context);
   const tree = target.catalog.Pages();
   for (const { ref } of pages) {
-    // Copies the page by its reference, so that destinations lead to the same copy.
+    // The page is copied by its reference, so that destinations lead to the same copy.
     const copy = copier.copy(ref);
     setEntry(target.context.lookup(copy, PDFDict), 'Parent', target.catalog.get(PDFName.of('Pages')));
     tree.pushLeafNode(copy);
@@ -53,7 +53,9 @@ export function appendDocument(
   return { start: copier.copy(start), bookmarks: outline.map(copyOf) };
 }
 
-/** Finds the places that links and bookmarks lead to. Chromium writes their names, which other documents may use, too. */
+/**
+ * Finds the places to which links and bookmarks lead. Chromium writes names for these places, and other documents may use the same names.
+ */
 class Destinations {
   readonly #source: PDFDocument;
   readonly #pages: ReadonlySet<PDFRef>;
@@ -91,7 +93,7 @@ function outlineOf({ catalog }: PDFDocument, destinations: Destinations): readon
   const childrenOf = (parent: PDFDict): Bookmark[] => {
     const bookmarks: Bookmark[] = [];
     let item = entryOf(parent, 'First');
-    // A hostile outline may contain itself.
+    // The outline of a hostile document may contain itself.
     while (item instanceof PDFDict && !seen.has(item)) {
       seen.add(item);
       const title = entryOf(item, 'Title');

@@ -30,7 +30,7 @@ function setMetadata(document: PDFDocument, { title, author, subject, keywords, 
   if (title !== undefined) document.setTitle(title);
   if (author !== undefined) document.setAuthor(author);
   if (subject !== undefined) document.setSubject(subject);
-  // The library joins keywords with spaces, which would split a keyword of two words.
+  // The library joins keywords with spaces, which would split a keyword that consists of two words.
   if (keywords !== undefined) document.setKeywords([keywords.join(', ')]);
   if (language !== undefined) document.setLanguage(language);
   const packet = xmpPacket({
@@ -82,7 +82,7 @@ function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[
   catalog.set(PDFName.of('AF'), context.obj(files.map(({ spec }) => spec)));
 }
 
-/** A date in the format of ISO 32000-2, 7.9.4. */
+/** Formats a date according to ISO 32000-2, 7.9.4. */
 const dateText = (date: Date) => `D:${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
 
 /**
@@ -107,7 +107,10 @@ function hasString(value: PDFObject): boolean {
   return value instanceof PDFString || value instanceof PDFHexString;
 }
 
-/** Encrypts with AES-256. By default, the library uses the user password as the owner password, so that permissions would have no effect. */
+/**
+ * Encrypts with AES-256. A random owner password is set if there is none: by default, the library uses the user password for it, and
+ * permissions would have no effect.
+ */
 function encrypt(document: PDFDocument, { userPassword, ownerPassword, permissions = {} }: PdfEncryption): void {
   const { print = true, copy = true, modify = true, annotate = true } = permissions;
   moveStrings(document);

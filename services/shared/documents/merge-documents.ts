@@ -3,10 +3,12 @@ import { keepFailure, runConfined } from '../runtime/confined-process.ts';
 import { type MergeOrder, tooManyPagesCode } from './merge-order.ts';
 import { documentScript, headerOf, outputOf } from './write-document.ts';
 
-/** The files have 64 MiB together. Outline and labels add little, and encryption nothing. */
+/**
+ * Maximum size of the merged document. The files have at most 64 MiB together; outline and labels add little, and encryption adds nothing.
+ */
 const maxOutputBytes = 96 * 1024 * 1024;
 
-/** Files of 64 MiB with 64,000 links take 5 s, and 10 s with encryption (measured). */
+/** Limit of processor time. Files of 64 MiB with 64,000 links take 5 s, and 10 s with encryption (measured). */
 const maxCpuSeconds = 45;
 
 const mergeScript = {
@@ -16,7 +18,7 @@ const mergeScript = {
   maxOutputBytes,
 } as const;
 
-/** The documents have more pages together than the order allows. */
+/** Thrown if the documents have more pages together than the order allows. */
 export class TooManyPagesError extends Error {}
 
 export interface MergedDocument {

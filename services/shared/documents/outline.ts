@@ -42,7 +42,7 @@ function addLevel(context: PDFContext, { parent, parentRef, bookmarks }: Level):
     setEntry(dict, 'Next', items[index + 1]?.ref);
     setEntry(dict, 'Dest', destination);
     addLevel(context, { parent: dict, parentRef: ref, bookmarks: children });
-    // Negative: the bookmark is closed.
+    // A negative count means that the bookmark is closed.
     if (children.length > 0) setEntry(dict, 'Count', context.obj(-children.length));
   }
   setEntry(parent, 'First', items[0]?.ref);

@@ -10,7 +10,10 @@ import {
 
 addEntriesInOrder();
 
-/** @throws if the bytes are not a PDF, or if it is encrypted */
+/**
+ * Parses a PDF.
+ * @throws if the bytes are not a PDF, or if it is encrypted
+ */
 export function loadDocument(bytes: Uint8Array): Promise<PDFDocument> {
   return PDFDocument.load(bytes, {
     updateMetadata: false,
@@ -24,7 +27,7 @@ export function saveDocument(
   { isEncrypted }: { readonly isEncrypted: boolean },
 ): Promise<Uint8Array> {
   return document.save({
-    // The library encrypts strings only in object streams: see moveStrings.
+    // Object streams are needed because the library encrypts only strings that are in them: see moveStrings.
     useObjectStreams: isEncrypted,
     addDefaultPage: false,
     updateFieldAppearances: false,
@@ -51,8 +54,8 @@ interface Entries {
 }
 
 /**
- * Changes how the library (2.11.1) adds an entry to a cross-reference stream. It compares each new entry with all earlier ones, although it
- * adds them in the order of their numbers; for 36,000 objects this takes 5 s (measured).
+ * Changes how the library (2.11.1) adds an entry to a cross-reference stream. The library adds the entries in the order of their numbers,
+ * but compares each new entry with all earlier ones. For 36,000 objects this takes 5 s (measured).
  */
 function addEntriesInOrder(): void {
   const stream = PDFCrossRefStream.prototype as unknown as Entries;

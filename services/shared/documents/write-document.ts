@@ -2,11 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { type ProcessEnd, runConfined } from '../runtime/confined-process.ts';
 import { type DocumentChanges, unreadableCode } from './document-changes.ts';
 
-/** Includes 512 MiB of address space that V8 reserves for machine code. A document of 12,000 links with tags takes 400 MiB of memory (measured). */
+/**
+ * Limit of the data of the process. It includes 512 MiB of address space that V8 reserves for machine code. A document of 12,000 links with
+ * tags takes 400 MiB of memory (measured).
+ */
 const maxDataKiB = 1024 * 1024;
 const maxHeapMiB = 384;
 
-/** The same document takes 4 s, and 7 s with encryption. */
+/** Limit of processor time. The same document takes 4 s, and 7 s with encryption. */
 const maxCpuSeconds = 30;
 
 const maxOutputBytes = 256 * 1024 * 1024;
@@ -17,7 +20,7 @@ const own = fileURLToPath(new URL('../', import.meta.url));
 /** The process and its limits. */
 export const documentScript = {
   path: fileURLToPath(new URL('./document-process.ts', import.meta.url)),
-  // The process may read only its code, write no file, and start no process, thread or add-on.
+  // The process may read its own code. It may not write files, or start processes, threads or add-ons.
   nodeOptions: [
     '--permission',
     `--allow-fs-read=${own}`,
@@ -30,7 +33,7 @@ export const documentScript = {
   maxOutputBytes,
 } as const;
 
-/** The bytes are not a PDF, or changing it exceeds the limits of time or memory. */
+/** Thrown if the bytes are not a PDF, or if changing it exceeds the limits of time or memory. */
 export class UnreadableDocumentError extends Error {}
 
 /**
@@ -56,7 +59,7 @@ export function headerOf(order: object): [Buffer, Buffer] {
 export function outputOf({ code, output, reason, failure }: ProcessEnd, signal: AbortSignal): Buffer {
   signal.throwIfAborted();
   if (failure !== undefined) throw failure;
-  // Null: the process crashed or reached a limit. Node.js aborts when the heap is full.
+  // A null code means that the process crashed or reached a limit. Node.js aborts when the heap is full.
   if (code === unreadableCode || code === null) throw new UnreadableDocumentError(reason);
   if (code !== 0 || output.length === 0) throw new Error(`the process that writes PDFs ended with ${code}: ${reason}`);
   return output;

@@ -11,7 +11,7 @@ interface DocumentFacts {
   readonly modifiedAt: Date | undefined;
 }
 
-/** Returns an XMP packet (ISO 16684-1): the metadata of a PDF for programs that do not read its information dictionary. */
+/** Returns an XMP packet (ISO 16684-1). It contains the metadata of a PDF for programs that do not read its information dictionary. */
 export function xmpPacket(facts: DocumentFacts): string {
   const { title, author, subject, keywords, language, creator, producer, createdAt, modifiedAt } = facts;
   const properties = [

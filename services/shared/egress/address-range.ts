@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Addresses at which clouds provide credentials to any client inside. Most are in refused ranges, but some are not
- * (Azure's). A range as wide as 0.0.0.0/0 must not allow them: only a block of that single address does.
+ * Addresses at which clouds provide credentials to any client inside. Most of them are in refused ranges, but some (Azure's) are not. A
+ * range as wide as 0.0.0.0/0 must not allow them, so only a block of exactly that address allows it.
  */
 export const metadataAddresses: readonly string[] = [
   '169.254.169.254', // AWS, GCP, Azure, OpenStack, DigitalOcean and others
@@ -51,12 +51,12 @@ const words: Readonly<Record<string, string>> = {
 /** The space that IANA has assigned for global unicast. Special ranges change, so IPv6 is classified by this block. */
 const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Returned to IANA at the end of the 6bone; it has no public servers. ipaddr.js has no name for it. */
+/** A block that was returned to IANA at the end of the 6bone; it has no public servers. ipaddr.js has no name for it. */
 const sixBone = ipaddr.IPv6.parseCIDR('3ffe::/16');
 
 /**
- * Classifies an address. The text must be in the form of a resolver (dotted quad, or IPv6 without brackets and zone);
- * otherwise returns undefined.
+ * Classifies an address. The text must be in the form of a resolver (dotted quad, or IPv6 without brackets and zone). Returns undefined for
+ * any other text.
  */
 export function rangeOf(text: string): AddressRange | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
@@ -78,12 +78,12 @@ function rangeOf6(address: ipaddr.IPv6): string {
   return address.match(globalUnicast6) && !address.match(sixBone) ? 'unicast' : 'reserved';
 }
 
-/** `::a.b.c.d`, deprecated by RFC 4291. `::` and `::1` are separate ranges and are handled before. */
+/** Matches `::a.b.c.d`, which RFC 4291 deprecates. `::` and `::1` are separate ranges and are handled before. */
 function isCompatible(address: ipaddr.IPv6): boolean {
   return address.parts.slice(0, 6).every((part) => part === 0);
 }
 
-/** RFC 5214: any prefix, then 0000:5efe or 0200:5efe and an IPv4 address. */
+/** Matches the form of RFC 5214: any prefix, then 0000:5efe or 0200:5efe, and an IPv4 address. */
 function isIsatap(address: ipaddr.IPv6): boolean {
   const [, , , , high, low] = address.parts;
   return low === 0x5efe && (high === 0 || high === 0x0200);
@@ -118,10 +118,10 @@ export interface Cidr {
 }
 
 /**
- * Parses an operator's CIDR blocks (`10.0.0.0/8`, `fd00::/8`; a bare address is a block of one). An IPv4-mapped block is the IPv4 block.
- * Blocks with bits beyond the prefix are refused: `10.1.2.3/8` would open sixteen million addresses to an operator who meant one.
- *
- * @throws Error naming the entry and the rule.
+ * Parses an operator's CIDR blocks (`10.0.0.0/8`, `fd00::/8`; an address without a prefix is a block of one). An IPv4-mapped block is
+ * converted to IPv4. A block with bits beyond its prefix is refused: an operator who writes `10.1.2.3/8` probably means one address, but
+ * the block has sixteen million.
+ * @throws Error naming the entry and the rule
  */
 export function parseCidrs(entries: readonly string[]): readonly Cidr[] {
   return entries.map(parseCidr);

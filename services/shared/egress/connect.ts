@@ -7,16 +7,14 @@ import { pageSource, refusesPages } from '../runtime/page-source.ts';
 import { rangeOf } from './address-range.ts';
 import { isThisMachine } from './this-machine.ts';
 
-/** Maximum number of addresses to try; with more, the caller would time out. */
+/** Maximum number of addresses to try. With more, the caller would time out first. */
 export const maxAddresses = 4;
 
 /**
- * Connects to the first address that answers, in order, without a look-up. Each attempt gets its share of the remaining
- * time.
- *
- * @param isForPage false for a connection that the operator configured: it has the source address that the system chooses
+ * Connects to the first address that answers, in order, without a look-up. Each attempt gets its share of the remaining time.
+ * @param isForPage false for a connection that the operator configured; the system then chooses its source address
  * @throws EgressFailure `unreachable` (its cause is the system error), `connect-timeout`, `blocked` for a server of this process that
- *   refuses pages, or `closed` by the signal
+ * refuses pages, or `closed` if the signal aborts
  */
 export async function connect(
   addresses: readonly ResolvedAddress[],
@@ -69,7 +67,7 @@ function connectOnce(
   };
   const fail = (error: Error) => {
     stopWaiting();
-    // The socket is dead, but a late error on it without a listener would end the process.
+    // The socket is closed, but a late error on it without a listener would end the process.
     socket.on('error', () => undefined);
     reject(
       error instanceof EgressFailure ? error : new EgressFailure('unreachable', 'no connection', { cause: error }),
@@ -91,11 +89,11 @@ function pageSourceFor(address: string): string | undefined {
 }
 
 /**
- * Whether a server of this process at the address and port refuses pages but cannot distinguish them: IPv6 has only one loopback
- * address, so connections of pages have the source of all others.
+ * Whether a server of this process at the address and port refuses pages, but cannot recognize them. On IPv6 there is only one loopback
+ * address, so connections of pages have the same source as all others.
  */
 const isRefusedTarget = (address: string, port: number): boolean =>
   refusesPages(port) && !isIPv4(address) && isThisMachine(address);
 
-/** Whether it is an IPv4 address, also in IPv6 notation. */
+/** Whether the text is an IPv4 address, also in IPv6 notation. */
 const isIPv4 = (address: string) => rangeOf(address)?.address.kind() === 'ipv4';

@@ -8,7 +8,7 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** Resolves a name to its addresses. Rejects if it has none. Should stop when the signal aborts. */
+/** Resolves a name to its addresses. Rejects if the name has none. Should stop when the signal aborts. */
 export type Lookup = (name: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 export interface SystemLookupOptions {
@@ -20,16 +20,16 @@ export interface SystemLookupOptions {
   readonly servers?: readonly string[];
 }
 
-/** Interval at which files and name servers are read again, because a laptop that changes networks gets new ones. */
+/** Interval at which files and name servers are read again. A laptop that changes networks gets new ones. */
 const refreshMs = 30_000;
 
 /** Extra time to wait for IPv6 addresses, in case the name servers drop queries for them. */
 const graceMs = 250;
 
 /**
- * Resolves names like the system (hosts file, name servers, search list), but without getaddrinfo. getaddrinfo blocks
- * one of the few threads that files and image encoding also need, so a page full of names with silent name servers
- * would delay every other capture. The bare name is tried before the search list.
+ * Resolves names like the system does (hosts file, name servers, search list), but without getaddrinfo. getaddrinfo would block one of the
+ * few threads that files and image encoding also need. A page with many names whose name servers do not answer would thus delay every other
+ * capture. A name with a dot is tried before the search list is applied.
  */
 export function createSystemLookup(options: SystemLookupOptions = {}): Lookup {
   let current: { files: Promise<NameFiles>; resolver: Resolver; until: number } | undefined;
@@ -48,7 +48,7 @@ export function createSystemLookup(options: SystemLookupOptions = {}): Lookup {
     const known = hosts.get(name);
     if (known) return known;
 
-    // A name with one label probably belongs to the search list, so the root servers are asked last.
+    // A name with one label probably belongs to the search list, so the name itself is tried last.
     const expanded = search.map((domain) => `${name}.${domain}`);
     const candidates = name.includes('.') ? [name, ...expanded] : [...expanded, name];
     let failure: unknown;
@@ -65,7 +65,7 @@ export function createSystemLookup(options: SystemLookupOptions = {}): Lookup {
   };
 }
 
-/** IPv4 first, because connecting to an IPv6 address hangs on networks without IPv6 routing. */
+/** IPv4 addresses come first, because connecting to an IPv6 address hangs on networks without IPv6 routing. */
 async function ask(resolver: Resolver, name: string): Promise<readonly ResolvedAddress[]> {
   const six = resolver.resolve6(name).then(
     (list) => list.map((address) => ({ address, family: 6 as const })),
@@ -85,13 +85,13 @@ async function ask(resolver: Resolver, name: string): Promise<readonly ResolvedA
   }
 }
 
-/** Whether the name does not exist or has no address, as opposed to a failed query. */
+/** Whether the name does not exist or has no address. A failed query does not show that. */
 function isAbsence(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ENOTFOUND' || code === 'ENODATA';
 }
 
-/** Contents of the system's files about names. */
+/** Contents of the system's files that affect names. */
 interface NameFiles {
   /** The hosts file: names in lower case. */
   readonly hosts: ReadonlyMap<string, readonly ResolvedAddress[]>;

@@ -44,8 +44,8 @@ export class EgressFailure extends Error {
 }
 
 /**
- * Ports on which no web page is served. The first list is that of the Fetch standard ("bad port"), which browsers use.
- * The second adds servers that accept text or binary commands and could interpret bytes of a request.
+ * Ports on which no web page is served. The first list is that of the Fetch standard ("bad port"), which browsers use. The second list
+ * contains ports of servers that accept text or binary commands and could interpret the bytes of a request.
  */
 const fetchBadPorts = [
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
@@ -58,19 +58,18 @@ const commandPorts = [445, 873, 1433, 1521, 2181, 3306, 3389, 4222, 5432, 5672, 
 
 const refusedPorts: ReadonlySet<number> = new Set([...fetchBadPorts, ...commandPorts]);
 
-/** A host as in an address bar: an IP address in canonical form, or a name in lower case without the trailing dot. */
+/** A host as in an address bar: an IP address in canonical form, or a name in lower case without a trailing dot. */
 export type Host =
   { readonly kind: 'address'; readonly address: string } | { readonly kind: 'name'; readonly name: string };
 
 /**
- * Parses a host like a browser, so that a host cannot mean one thing here and another to the program that connects:
- * `0x7f.1`, `2130706433`, `127。0。0。1`, `[::ffff:7f00:1]` and `127.0.0.1.` are addresses, not names.
- *
+ * Parses a host like a browser does. A host must not mean one thing to this function and another to the program that connects: `0x7f.1`,
+ * `2130706433`, `127。0。0。1`, `[::ffff:7f00:1]` and `127.0.0.1.` are addresses, not names.
  * @param text without port; IPv6 with or without brackets
  * @returns undefined for an invalid host: empty labels, zone ids, a number that is not an address, user info, a port
  */
 export function parseHost(text: string): Host | undefined {
-  // Characters that the URL parser strips, or treats as the end of the host, must not get there.
+  // Characters that the URL parser strips, or treats as the end of the host, must not reach it.
   if (/[\s\p{Cc}/?#@\\]/u.test(text)) return undefined;
   const bracketed = isIP(text) === 6 ? `[${text}]` : text;
   if (!bracketed.startsWith('[') && bracketed.includes(':')) return undefined;
@@ -105,8 +104,8 @@ const localNames = new Set([
 ]);
 
 /**
- * Returns whether a name means this machine, independent of resolvers: RFC 6761 for `localhost` and its subdomains, and
- * the names in the hosts files of common systems.
+ * Returns whether a name means this machine, whatever a resolver returns: RFC 6761 for `localhost` and its subdomains, and the names in the
+ * hosts files of common systems.
  */
 function isLocalName(name: string): boolean {
   return localNames.has(name) || name.endsWith('.localhost');
@@ -126,9 +125,13 @@ const refused = (reason: string): Verdict => ({ allowed: false, reason });
 
 /**
  * Creates the function that checks addresses. Global unicast addresses and the operator's allowed ranges are allowed; denied ranges
- * override allowed ones. An IPv6 address of this machine is refused unless a range allows it, because servers of this machine listen on it
- * and cannot distinguish pages from operators. An address that a translator (such as NAT64) would forward to an IPv4 address is refused; if the operator has
- * allowed its block, the IPv4 address inside must be allowed as well.
+ * override allowed ones.
+ *
+ * An IPv6 address of this machine is refused unless a range allows it, because servers of this machine listen on it and cannot distinguish
+ * pages from operators.
+ *
+ * An address that a translator (such as NAT64) would forward to an IPv4 address is refused. If the operator has allowed its block, the IPv4
+ * address inside must be allowed as well.
  *
  * @throws Error naming the entry that is not a CIDR block
  */
@@ -160,9 +163,7 @@ function createJudge({ allow, deny = [], isOwn = isOfInterface }: EgressPolicyOp
 export interface EgressPolicyOptions {
   /** CIDR blocks that the operator allows in addition to the public internet. */
   readonly allow: readonly string[];
-  /**
-   * CIDR blocks that the operator denies; they override all other rules. For clusters with public addresses inside.
-   */
+  /** CIDR blocks that the operator denies; they override all other rules. Needed for clusters that use public addresses internally. */
   readonly deny?: readonly string[];
   /** Whether this machine has an address; by default by its network interfaces. */
   readonly isOwn?: (address: string) => boolean;
@@ -180,14 +181,13 @@ interface ResolveOptions {
 /** Destinations that captures and webhooks may reach. */
 export interface EgressPolicy {
   /**
-   * Refuses URLs that can be refused without a resolver: schemes other than http and https, ports other than those of the
-   * web, IP addresses that are not allowed, names of this machine, and invalid hosts. Does no I/O; a name that passes must
-   * still go through {@link EgressPolicy.resolve}.
-   *
+   * Refuses URLs that can be refused without a resolver: schemes other than http and https, ports other than those of the web, IP addresses
+   * that are not allowed, names of this machine, and invalid hosts. Does no I/O. If the host is a name, it must also be checked by {@link
+   * EgressPolicy.resolve}.
    * @throws ServiceError URL_BLOCKED
    */
   checkLiteral(url: URL): void;
-  /** Whether connections to an address (in a resolver's form, without brackets) are allowed; with the reason if not. */
+  /** Whether connections to an address (in a resolver's form, without brackets) are allowed; if not, with the reason. */
   checkAddress(address: string): Verdict;
   /** Whether connections to a port are allowed. */
   allowsPort(port: number): boolean;
@@ -199,12 +199,10 @@ export interface EgressPolicy {
    */
   checkHost(hostname: string): string | undefined;
   /**
-   * Returns the addresses of a host, in the order in which to try them. The caller connects to one of them and must not
-   * resolve the name again. One refused address refuses the name: legitimate sites do not mix public and private
-   * addresses, so the name is probably part of an attack. Local names resolve to loopback without a look-up.
-   *
-   * @throws ServiceError URL_BLOCKED if it is refused, NAVIGATION_FAILED if the name has no address or the resolver does
-   *   not answer in time
+   * Returns the addresses of a host, in the order in which to try them. The caller connects to one of them and must not resolve the name
+   * again. If one address is refused, the name is refused: legitimate sites do not mix public and private addresses, so the name is
+   * probably part of an attack. Local names resolve to loopback without a look-up.
+   * @throws ServiceError URL_BLOCKED if it is refused, NAVIGATION_FAILED if the name has no address or the resolver does not answer in time
    */
   resolve(hostname: string, options?: ResolveOptions): Promise<readonly ResolvedAddress[]>;
 }

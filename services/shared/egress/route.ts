@@ -10,11 +10,11 @@ import { isWithoutProxy } from './upstream-config.ts';
 export interface Route {
   /** Checked addresses; empty if the upstream proxy resolves the name. */
   readonly addresses: readonly ResolvedAddress[];
-  /** Hosts that are sent to the upstream proxy: addresses, or one name. Undefined for a direct connection. */
+  /** Hosts that are sent to the upstream proxy: either addresses or one name. Undefined for a direct connection. */
   readonly hosts?: readonly string[];
 }
 
-/** The egress of this service: the policy for its targets, and the upstream proxy, if any. */
+/** The egress of this service: the policy for its targets, and the upstream proxy if there is one. */
 export interface Egress {
   readonly policy: Pick<EgressPolicy, 'resolve' | 'checkHost'>;
   readonly upstream?: Upstream | undefined;
@@ -41,7 +41,7 @@ export async function routeTo(hostname: string, { policy, upstream }: Egress, op
 
   const addresses = await policy.resolve(hostname, options);
   const texts = addresses.map(({ address }) => address);
-  // To the upstream proxy, an address of this machine would mean its own.
+  // For the upstream proxy, an address of this machine would mean the proxy's own machine.
   const isDirect = isDirectName || texts.every((text) => isWithoutProxy(noProxy, text)) || texts.some(isThisMachine);
   return isDirect ? { addresses } : { addresses, hosts: texts };
 }

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { rangeOf } from './address-range.ts';
 
-/** Whether a connection to the address reaches this machine. On Linux, `0.0.0.0` and `::` are loopback as well. */
+/** Whether a connection to the address reaches this machine. On Linux, `0.0.0.0` and `::` reach it as well. */
 export function isThisMachine(address: string): boolean {
   const known = rangeOf(address);
   if (known === undefined) return false;

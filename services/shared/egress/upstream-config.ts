@@ -17,21 +17,21 @@ export interface UpstreamProxy {
   readonly port: number;
   readonly credentials?: { readonly user: string; readonly password: string };
   /**
-   * The process that resolves the names of targets. `renderer`: this process, which checks the addresses and sends one of them to the proxy.
-   * `proxy`: the proxy, which gets unchecked names.
+   * The process that resolves the names of targets. With `renderer`, this process resolves them, checks the addresses, and sends one of
+   * them to the proxy. With `proxy`, the proxy gets unchecked names.
    */
   readonly resolve: 'renderer' | 'proxy';
   readonly noProxy: NoProxy;
 }
 
-/** Targets that are connected to directly. */
+/** Targets to which this process connects directly. */
 export interface NoProxy {
-  /** Names in lower case, without a leading dot. Each stands for itself and all names below it. */
+  /** Names in lower case, without a leading dot. Each includes all names below it. */
   readonly names: readonly string[];
   readonly ranges: readonly Cidr[];
 }
 
-/** Whether a name, or an address without brackets, is connected to directly. */
+/** Whether this process connects directly to a name, or to an address without brackets. */
 export function isWithoutProxy({ names, ranges }: NoProxy, host: string): boolean {
   const address = rangeOf(host)?.address;
   if (address !== undefined) return ranges.some((range) => holds(range, address));
@@ -126,11 +126,11 @@ const textOf = (host: Host) => (host.kind === 'address' ? host.address : host.na
 
 function checkCredentials(env: EnvReader, protocol: UpstreamProtocol, user: string, password: string): void {
   if (!protocol.startsWith('socks')) {
-    // RFC 7617: the first colon ends the user.
+    // According to RFC 7617, the first colon ends the user.
     if (user.includes(':')) env.problem('WEBCAPTURE_UPSTREAM_PROXY_USER', 'must not contain a colon');
     return;
   }
-  // RFC 1929: each has a length of one byte.
+  // According to RFC 1929, user and password each have a length of one byte.
   const name = { USER: user, PASSWORD: password };
   for (const [what, text] of Object.entries(name)) {
     if (Buffer.byteLength(text) > 255) {

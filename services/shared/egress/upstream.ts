@@ -12,7 +12,7 @@ import { createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.
 import { EgressFailure, type EgressFailureKind } from './policy.ts';
 import type { UpstreamProxy } from './upstream-config.ts';
 
-/** Ways in which an upstream proxy fails, and the kind of each. */
+/** Ways in which an upstream proxy fails, each with its kind of failure. */
 const upstreamKinds = {
   unreachable: 'upstream-unreachable',
   authentication: 'upstream-authentication',
@@ -59,9 +59,9 @@ export class Upstream {
 
   /**
    * Connects to a target through the proxy. Tries the hosts in order, each with its share of the remaining time.
-   *
    * @param hosts a name, or addresses without brackets
-   * @throws EgressFailure `unreachable` if the proxy cannot reach the target, `upstream-…` if the proxy fails, or `closed` by the signal
+   * @throws EgressFailure `unreachable` if the proxy cannot reach the target, `upstream-…` if the proxy fails, or `closed` if the signal
+   * aborts
    */
   async connect(hosts: readonly string[], port: number, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
     const deadline = performance.now() + timeoutMs;
@@ -74,7 +74,7 @@ export class Upstream {
       } catch (error) {
         if (!(error instanceof EgressFailure)) throw error;
         failure = error;
-        // Another address helps only if the proxy works, but does not reach this one.
+        // Another address helps only if the proxy works but does not reach this address.
         if (error.kind !== 'unreachable' && error.kind !== 'upstream-timeout') break;
       }
     }
@@ -153,11 +153,11 @@ export class Upstream {
   #secured(socket: Socket): Promise<TLSSocket> {
     const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
     const { host } = this.proxy;
-    // SNI does not allow IP addresses (RFC 6066). rejectUnauthorized is explicit, so that no environment variable disables it.
+    // SNI does not allow IP addresses (RFC 6066). rejectUnauthorized is set explicitly, so that no environment variable can disable it.
     const names = isIP(host) === 0 ? { servername: host } : {};
     const secure = connectTls({ socket, host, ...names, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true });
     secure.once('secureConnect', () => resolve(secure));
-    // The listener stays: a late error without a listener would end the process.
+    // The listener is never removed: a late error without a listener would end the process.
     secure.on('error', reject);
     secure.once('close', () => reject(new Error('the connection was closed during the TLS handshake')));
     return promise;
@@ -172,8 +172,9 @@ function toUpstreamFailure(error: unknown): EgressFailure {
 }
 
 /**
- * Requests a tunnel of an HTTP proxy, also for plain requests of pages. In the absolute form, a proxy replaces the Host header by the host of
- * the request line (RFC 9112, 3.2.2), which would be an address, and may send requests of several captures over one connection.
+ * Requests a tunnel of an HTTP proxy, also for plain requests of pages. The absolute form is not used for them. In that form, a proxy
+ * replaces the Host header by the host of the request line (RFC 9112, 3.2.2), which would be an address. It may also send requests of
+ * several captures over one connection.
  */
 function requestTunnel(
   socket: Socket,
@@ -238,12 +239,12 @@ async function requestSocks(
     });
     return socket;
   } catch (error) {
-    // The error of the library has the password in its options, so that it must not become a cause, which is logged.
+    // The error of the library contains the password in its options. It must not become a cause, because causes are logged.
     throw failureOfSocks(error instanceof Error ? error.message : '');
   }
 }
 
-/** Messages of the library, which has no codes; the tests hold them. */
+/** Messages of the library, which has no error codes. Tests check that they are still the same. */
 const socksFailures: Readonly<Record<string, EgressFailureKind>> = {
   'Socks5 Authentication failed': 'upstream-authentication',
   'Received invalid Socks5 initial handshake (no accepted authentication type)': 'upstream-authentication',
@@ -261,7 +262,7 @@ function failureOfSocks(message: string): EgressFailure {
   return new EgressFailure(kind, `the upstream proxy failed: ${message}`);
 }
 
-/** Returns the upstream proxy of a service, which logs and counts its failures; undefined if there is none. */
+/** Returns the upstream proxy of a service; undefined if there is none. Its failures are logged and counted. */
 export function openUpstream(
   proxy: UpstreamProxy | undefined,
   { registry, log }: { readonly registry: Registry; readonly log: Pick<Logger, 'warn'> },
@@ -278,7 +279,7 @@ export function openUpstream(
   });
 }
 
-/** Counts failures of the upstream proxy; returns the function that counts one. */
+/** Creates the metric of failures of the upstream proxy. Returns the function that counts one. */
 export function createUpstreamMetrics(registry: Registry): (reason: UpstreamFailureReason) => void {
   const failures = new Counter({
     name: 'webcapture_upstream_proxy_failures_total',

@@ -13,14 +13,14 @@ import { onAbort, untilAborted } from '../runtime/deadline.ts';
  * Only this file ends requests (docs/adr/0013).
  */
 
-/** Returns a function that creates clients of Google's library, which is imported here because only a bucket needs it. */
+/** Returns a function that creates clients of Google's library. The library is imported here, because only a bucket needs it. */
 export async function loadStorage(): Promise<(options?: StorageOptions) => Storage> {
   const { Storage } = await import('@google-cloud/storage');
-  // Its retries have no deadline either, so only BucketClient retries.
+  // The library's retries have no deadline either, so only BucketClient retries.
   const retryOptions = { autoRetry: false, retryableErrorFn: () => false };
   return (options) => {
     const storage = new Storage({ ...options, retryOptions });
-    // The library's own pool has no time limit for idle connections. The global agent of Node closes them after 5 s.
+    // Idle connections of the library's own pool have no time limit. The global agent of Node closes them after 5 s.
     addToRequests(storage, () => ({ forever: false }));
     return storage;
   };
@@ -41,17 +41,17 @@ export function addToRequests(
 /** Returns the stored bytes of an object from `start` to `end`, both inclusive. The caller verifies them. */
 export function readStream(file: File, range: { readonly start?: number; readonly end?: number }): Readable {
   const stream = file.createReadStream({ ...range, validation: false, decompress: false });
-  // The library adds enough listeners to trigger a Node warning for each read.
+  // For each read, the library adds so many listeners that Node warns.
   stream.once('response', (answer: Readable) => answer.setMaxListeners(0));
   return stream;
 }
 
-/** The library reads these variables, and then sends its requests through a proxy. */
+/** The library reads these variables. If one is set, it sends its requests through a proxy. */
 const isProxied = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].some((name) => process.env[name]);
 
 /**
- * Removes an object. Does not use the library, unless there is a proxy: thousands of files may expire in a second, and the library
- * takes four to six times the processor time for a request (docs/adr/0013). Rejects with the same errors as the library.
+ * Removes an object. Uses the library only if there is a proxy: thousands of files may expire in a second, and the library takes four to
+ * six times the processor time for a request (docs/adr/0013). Rejects with the same errors as the library.
  */
 export async function removeObject(
   bucket: Bucket,
@@ -76,19 +76,19 @@ export async function removeObject(
   if (status >= 300) throw Object.assign(new Error(`status ${status}`), { status, response: { data } });
 }
 
-/** The current attempt, because the library does not say which call made a request. */
+/** The current attempt. It is stored here, because the library does not report which call made a request. */
 const attempts = new AsyncLocalStorage<Attempt>();
 
 subscribe('http.client.request.created', (message) => {
   attempts.getStore()?.watch((message as { readonly request: ClientRequest }).request);
 });
 
-/** One attempt of a call. When it ends, so do its requests, with their connections. */
+/** One attempt of a call. When the attempt ends, its requests and their connections end too. */
 export class Attempt {
   readonly #silenceMs: number;
   readonly #over = new AbortController();
 
-  /** @param silenceMs a connection without traffic for this long ends the attempt; 0: no limit */
+  /** @param silenceMs time without traffic on a connection after which the attempt ends; 0 for no limit */
   constructor(silenceMs: number) {
     this.#silenceMs = silenceMs;
   }
@@ -104,7 +104,7 @@ export class Attempt {
     if (this.#silenceMs === 0) return;
     request.once('socket', (socket) => {
       const cut = () => this.#over.abort(new Error(`the connection was silent for ${this.#silenceMs} ms`));
-      // The timeout of the request would begin only when the socket is connected.
+      // A timeout of the request would begin only when the socket is connected.
       socket.setTimeout(this.#silenceMs);
       socket.on('timeout', cut);
       request.once('close', () => socket.off('timeout', cut));
@@ -119,7 +119,7 @@ export class Attempt {
   readonly end = (): void => this.#over.abort();
 }
 
-/** A request that is destroyed before it has a connection would leave that connection open. */
+/** If a request is destroyed before it has a connection, that connection would stay open. */
 function destroy(request: ClientRequest): void {
   if (request.socket === null) request.once('socket', () => request.destroy());
   else request.destroy();

@@ -12,9 +12,7 @@ export interface BucketClientOptions {
   readonly log: Logger;
   /** Called when a request is retried. */
   readonly onRetry?: (operation: ObjectOperation, failure: ObjectError['failure']) => void;
-  /**
-   * An attempt without traffic for this long is aborted and retried. Default: 8 s, because tail latencies are seconds.
-   */
+  /** Time without traffic after which an attempt is aborted and retried. Default: 8 s, because tail latencies are seconds. */
   readonly silenceMs?: number;
   /** Maximum delay before the second attempt; it doubles with each attempt. Default: 400 ms. */
   readonly backoffMs?: number;
@@ -24,16 +22,16 @@ export interface BucketClientOptions {
 
 /** The library of a bucket. */
 interface Library<L> {
-  /** Opens it with the credentials that it finds. */
+  /** Creates the client of the library with the credentials that the library finds. */
   readonly open: () => L;
   /** Whether requests have no credentials. */
   readonly isAnonymous: (library: L) => boolean;
-  /** Gets the credentials of requests, and returns their token, if they have one. */
+  /** Gets the credentials of requests. Returns their token if they have one. */
   readonly authorize: (library: L) => Promise<string | null>;
   readonly toError: (operation: ObjectOperation, thrown: unknown) => ObjectError;
 }
 
-/** What an attempt works with. */
+/** The library and the limits for one attempt. */
 export interface BucketAttempt<L> {
   readonly library: L;
   readonly token: string | null;
@@ -44,7 +42,7 @@ export interface BucketAttempt<L> {
 interface CallOptions<T> {
   /** Size of the request body. */
   readonly sentBytes?: number;
-  /** Returns the result that an error means; undefined if it is an error. May throw another ObjectError instead. */
+  /** Returns the result that an error stands for; undefined if it is a failure. May throw another ObjectError instead. */
   readonly resultOf?: (error: ObjectError, signal: AbortSignal) => T | undefined | Promise<T | undefined>;
 }
 
@@ -59,10 +57,13 @@ export interface ObjectBody {
 const maxBackoffMs = 5000;
 const mebibyte = 1024 * 1024;
 
-/** Data that the operating system may still have to send when everything is written; this takes a while on a slow line. */
+/**
+ * Maximum amount of data that the operating system may still have to send when everything is written. On a slow line, sending it takes some
+ * time.
+ */
 const maxUnsentBytes = 4 * mebibyte;
 
-/** The calls of the library of a bucket. {@link BucketClient.call} is the only place with their deadlines and retries. */
+/** Makes the calls of the library of a bucket. Only {@link BucketClient.call} has their deadlines and retries. */
 export class BucketClient<L> {
   readonly silenceMs: number;
   readonly backoffMs: number;
@@ -98,7 +99,7 @@ export class BucketClient<L> {
     return this.#call(operation, limits, work, options);
   }
 
-  /** @param options.isStreamed the result is a stream: its reader handles silence, and ends the attempt */
+  /** @param options.isStreamed whether the result is a stream; its reader handles silence, and ends the attempt */
   async #call<T>(
     operation: ObjectOperation,
     { deadline, signal: end }: ObjectLimits,
@@ -137,7 +138,7 @@ export class BucketClient<L> {
     this.#options.log.debug({ err: error, operation }, 'retrying bucket request');
   }
 
-  /** Makes one attempt, which ends at the latest when the signal aborts; its connections are then closed. */
+  /** Makes one attempt. The attempt and its connections end at the latest when the signal aborts. */
   async #attempt<T>(
     operation: ObjectOperation,
     signal: AbortSignal,
@@ -157,7 +158,7 @@ export class BucketClient<L> {
       end();
       const error = this.#library.toError(operation, thrown);
       if (error.status === 401) this.#renew(library);
-      // Other connections are probably broken too, so the next attempt opens a new one.
+      // Other connections are probably broken too, so the next attempt uses a new one.
       if (error.failure === 'connection' && !signal.aborted) closeIdle();
       const result = await resultOf?.(error, signal);
       if (result !== undefined) return result;
@@ -166,8 +167,8 @@ export class BucketClient<L> {
   }
 
   /**
-   * Opens an object, until its first bytes arrive; null if the requested generation no longer exists. The caller reads the rest at
-   * its own pace.
+   * Opens an object. Resolves when its first bytes arrive, or to null if the requested generation no longer exists. The caller reads the
+   * rest at its own pace.
    */
   open(
     limits: ObjectLimits,
@@ -177,7 +178,7 @@ export class BucketClient<L> {
   ): Promise<OpenedObject | null> {
     const firstPart = async (attempt: BucketAttempt<L>, end: () => void) => {
       const { body, isPartial, isRequested } = await work(attempt);
-      // Errors are handled by the reader of the body. After its end, they need another listener.
+      // The reader of the body handles its errors. After the reader has ended, errors need another listener.
       body.on('error', () => undefined);
       onAbort(attempt.signal, () => body.destroy());
       if (!isRequested) return null;
@@ -199,20 +200,23 @@ export class BucketClient<L> {
     );
   }
 
-  /** Gets a token before a request, so that a source of tokens that hangs can be distinguished from a bucket that hangs. */
+  /** Gets a token before a request. A source of tokens that hangs can thus be distinguished from a bucket that hangs. */
   async #tokenFor(library: L, operation: ObjectOperation, signal: AbortSignal): Promise<string | null> {
     if (this.isAnonymous) return null;
     try {
       const asking = withDeadline(this.#library.authorize(library), this.#options.tokenMs ?? 8000, 'getting a token');
       return await untilAborted(asking, signal);
     } catch (error) {
-      // All later calls would join a request that hangs.
+      // Without a new library, all later calls would join the request that hangs.
       if (!signal.aborted) this.#renew(library);
       throw credentialsError(operation, error);
     }
   }
 
-  /** Replaces the library, which caches its credentials and the absence of their source. Many refusals at once replace it once. */
+  /**
+   * Replaces the library, which caches its credentials and the absence of their source. If many requests are refused at the same time,
+   * replaces it only once.
+   */
   #renew(refused: L): void {
     if (refused === this.#current) this.#current = this.#library.open();
   }

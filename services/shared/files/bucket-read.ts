@@ -5,14 +5,13 @@ import type { ObjectBucket } from './object-bucket.ts';
 import { brokenAnswer, ObjectError } from './object-error.ts';
 import type { BucketFile } from './object-description.ts';
 
-/** A reader that receives no byte for this long, despite retries, gets an error. */
+/** Time without a received byte, despite retries, after which a reader gets an error. */
 const stalledMs = 30_000;
 
 /**
- * Returns the bytes of one generation of an object at the reader's pace. After a broken connection, a new one continues at the same
- * position. Whole files are verified with their MD5 before the last bytes are returned.
- *
- * @throws FileReplacedError when that generation is gone; ObjectError
+ * Returns the bytes of one generation of an object at the reader's pace. If a connection breaks, a new one continues at the same position.
+ * Whole files are verified with their MD5 before the last bytes are returned.
+ * @throws FileReplacedError if that generation no longer exists; ObjectError
  */
 export async function* readObject(
   bucket: ObjectBucket,
@@ -24,7 +23,7 @@ export async function* readObject(
   let at = start;
   for (let opened = 0; at <= end; opened++) {
     if (opened > 0) await delay(backoffMs(opened, bucket.backoffMs / 4, 1000));
-    // The deadline applies to the first bytes, which show that the file can be read. The rest takes as long as the reader does.
+    // The deadline applies only to the first bytes, which show that the file can be read. The reader determines how long the rest takes.
     const limits = { deadline: Math.min(deadline, Date.now() + stalledMs) };
     const reading = await bucket.open(file, { start: at, end }, limits);
     if (reading === null) throw new FileReplacedError();
@@ -33,7 +32,7 @@ export async function* readObject(
         const bytes = next.subarray(0, end - at + 1);
         hash?.update(bytes);
         at += bytes.length;
-        // The last part is withheld until the whole file is verified: without it the file is visibly incomplete.
+        // The last part is withheld until the whole file is verified. Without it, the reader can see that the file is incomplete.
         if (at > end && hash !== null && file.md5 !== null && hash.digest('base64') !== file.md5) throw damaged();
         yield bytes;
         next = await nextPart(bucket, reading.parts, deadline);
@@ -44,7 +43,10 @@ export async function* readObject(
   }
 }
 
-/** Returns null at the end of the body, and if the connection broke or was silent; the missing bytes are then requested again. */
+/**
+ * Returns the next part. Returns null at the end of the body, and also if the connection broke or was silent; the missing bytes are then
+ * requested again.
+ */
 async function nextPart(
   bucket: ObjectBucket,
   parts: AsyncIterator<Uint8Array>,

@@ -11,15 +11,15 @@ import type { BucketStore } from './bucket-store.ts';
 /** What a service does with the objects of the bucket: it only creates them, or it also reads and deletes them. */
 export type BucketUse = 'create' | 'all';
 
-/** Expiry of files that an interrupted check leaves behind. The lifecycle rule of the bucket removes them a day later. */
+/** Lifetime of files that an interrupted check leaves behind. The lifecycle rule of the bucket removes them a day after it. */
 const leftoverMs = 5 * 60_000;
 
 /** Time limit for removing the file of a failed check. */
 const cleanUpMs = 2000;
 
 /**
- * Checks the rights that a service needs on a bucket. A service that may only create objects must not leave an object behind
- * at each start. Throws the errors of the store.
+ * Checks the rights that a service needs on a bucket. If the service may only create objects, the check leaves no object behind, because
+ * the service could not remove it. Throws the errors of the store.
  */
 async function tryBucket(store: BucketStore, use: BucketUse, limits: ObjectLimits): Promise<void> {
   const name = newFileName(randomUUIDv7(), 'png');
@@ -29,7 +29,7 @@ async function tryBucket(store: BucketStore, use: BucketUse, limits: ObjectLimit
   }
   const file: NewFile = {
     object: name,
-    // Any region: buckets do not distinguish regions.
+    // The region does not matter, because buckets do not distinguish regions.
     region: 'us-east',
     account: 'probe',
     bytes: randomBytes(64),
@@ -40,7 +40,7 @@ async function tryBucket(store: BucketStore, use: BucketUse, limits: ObjectLimit
     deadline: limits.deadline,
   };
   try {
-    // This also reads its metadata.
+    // This call also reads the metadata of the file.
     await store.create(file, limits);
   } catch (error) {
     await store.remove(name, { deadline: Date.now() + cleanUpMs }).catch(() => undefined);
@@ -56,7 +56,7 @@ async function tryBucket(store: BucketStore, use: BucketUse, limits: ObjectLimit
   }
 }
 
-/** The bucket refuses a request for an object that does not exist, although the service may read those that exist. */
+/** Thrown if the bucket refuses a request for an object that does not exist, although the service may read those that exist. */
 class ListRefused extends Error {
   readonly answer: ObjectError;
 
@@ -66,7 +66,7 @@ class ListRefused extends Error {
   }
 }
 
-/** The bucket cannot be used, and waiting does not help. The message is for the operator. */
+/** Thrown if the bucket cannot be used, and waiting does not help. The message is for the operator. */
 export class BucketError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -76,9 +76,8 @@ export class BucketError extends Error {
 
 /**
  * Resolves when the service has the rights that it needs on the bucket. Waits without a limit for an unavailable bucket.
- *
- * @param options.onWait called with the reason for waiting, each time
- * @throws BucketError that names the problem: no bucket, no credentials, a missing right
+ * @param options.onWait called each time with the reason for waiting
+ * @throws BucketError that names the problem: no bucket, no credentials, or a missing right
  */
 export async function bucketReady(
   store: BucketStore,
@@ -87,7 +86,7 @@ export async function bucketReady(
     readonly signal: AbortSignal;
     readonly log: Logger;
     readonly onWait: (what: string) => void;
-    /** How long a failing bucket is retried before that is reported. Default: 5 s. */
+    /** Time for which a failing bucket is retried before the failure is reported. Default: 5 s. */
     readonly tryMs?: number;
   },
 ): Promise<void> {

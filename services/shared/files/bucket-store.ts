@@ -36,7 +36,7 @@ const maxLinkMs = 7 * 86_400_000;
 export class BucketStore implements FileStore {
   readonly bucket: ObjectBucket;
   readonly #now: () => number;
-  /** False, because the bucket provides the hashes of its objects. */
+  /** The value is false, because the bucket provides the hashes of its objects. */
   readonly readsUploads = false;
 
   /** @param now Unix milliseconds */
@@ -52,8 +52,8 @@ export class BucketStore implements FileStore {
       const hashes = hashesOf(file.bytes);
       const write = async () => {
         const created = await this.bucket.create({ file, object: name, hashes, now: this.#now() }, limits);
-        // If it was not created, the object exists: from an attempt with a lost answer, or from another process. Or it was
-        // removed meanwhile, or is expired but not removed yet.
+        // If the object was not created, it exists because of an attempt whose answer was lost, or of another process. It may also have
+        // been removed meanwhile, or be expired but not removed yet.
         const object = await this.#get(name, limits);
         const existing = created === null ? this.#fileOf(object) : this.#described(object);
         if (object !== null && existing === null) await this.#deleteSource({ ...object, object: name }, limits);
@@ -121,9 +121,9 @@ export class BucketStore implements FileStore {
   }
 
   /**
-   * Returns a V4 link that opens the file without further credentials until `expiresAt` (Unix ms), but at most until the
-   * file expires, or for seven days. Type, disposition and Cache-Control are those of the object. Signing is local with a
-   * key file, otherwise a request to IAM, so links should be reused.
+   * Returns a V4 link that opens the file without further credentials. It is valid until `expiresAt` (Unix ms), but at most until the file
+   * expires, or for seven days. Type, disposition and Cache-Control are those of the object. With a key file, signing is local. Without
+   * one, it is a request to IAM, so links should be reused.
    */
   signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
     return orStorageFailed(() => {
@@ -154,7 +154,7 @@ export class BucketStore implements FileStore {
       isInPlace ? null : this.#get(name, limits),
     ]);
     const present = this.#fileOf(placed);
-    // The upload was put in place by an earlier call.
+    // An earlier call has put the upload in place.
     if (present?.upload === upload.object) return { file: present };
     if (object === null || signature === null || object.generation !== source.generation) {
       throw new UploadRejectedError('missing', 'the object is not there');
@@ -166,7 +166,7 @@ export class BucketStore implements FileStore {
     if (isInPlace) return { file };
 
     const kept = { ...file, name, account: expected.account, expiresAt, cacheSeconds };
-    // Another delivery of the job may have created this object in place without verification.
+    // Another delivery of the job may have created this object in place, without verification.
     if (!isRefresh && placed !== null && present !== null && (await this.#isSound(placed, present, expected, limits))) {
       return { file: present };
     }
@@ -177,7 +177,7 @@ export class BucketStore implements FileStore {
     return { file: replaced };
   }
 
-  /** Copies an object to the place of a file. Returns null if the place has another generation than expected. */
+  /** Copies an object to the name of a file. Returns null if that name has another generation than expected. */
   async #copy(
     { object, generation }: UploadSource,
     file: Described,
@@ -218,12 +218,12 @@ export class BucketStore implements FileStore {
     return this.bucket.remove({ name: object, generation }, limits);
   }
 
-  /** Returns the file of an object; null when it is missing or not one of this service. */
+  /** Returns the file of an object. Returns null if the object is missing or does not belong to this service. */
   #described(object: ObjectResource | null): BucketFile | null {
     return object === null ? null : fileOfObject(this.bucket.prefix, object);
   }
 
-  /** Returns the file of an object; null if it is missing or has expired. */
+  /** Returns the file of an object. Returns null if it is missing or has expired. */
   #fileOf(object: ObjectResource | null): BucketFile | null {
     const file = this.#described(object);
     return file === null || file.expiresAt <= this.#now() ? null : file;
@@ -240,13 +240,13 @@ export class BucketStore implements FileStore {
   }
 }
 
-/** An object that a renderer created, by its name (without the prefix of all files). */
+/** An object that a renderer created, named without the prefix of all files. */
 interface UploadSource {
   readonly object: string;
   readonly generation: string;
 }
 
-/** Parses the location of an upload; null if it is not a name of this service. */
+/** Parses the location of an upload. Returns null if it is not a name of this service. */
 function sourceOf({ object: text }: Upload): UploadSource | null {
   const [, generation, object] = /^([0-9a-f-]{1,64})\/([^/]+)$/.exec(text) ?? [];
   if (generation === undefined || object === undefined || !isStoredName(withoutSuffix(object))) return null;

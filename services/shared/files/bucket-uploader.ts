@@ -8,10 +8,10 @@ import { hashesOf, uploadOf } from './upload.ts';
 
 const writeTimeoutMs = 30_000;
 
-/** Maximum number of names. An object with a random suffix exists only if the answer to its upload was lost. */
+/** Maximum number of names to try. If an object with a random suffix exists, the answer to its upload was lost. */
 const maxNames = 5;
 
-/** Uploads to a bucket with only the permission to create objects. */
+/** Uploads to a bucket. Needs only the permission to create objects. */
 export class BucketUploader implements FileUploader {
   readonly bucket: ObjectBucket;
   readonly #now: () => number;
@@ -37,12 +37,12 @@ export class BucketUploader implements FileUploader {
       for (let count = 1; count <= maxNames; count++) {
         const generation = await this.bucket.create({ file, object, hashes, now: this.#now() }, limits);
         if (generation !== null) return uploadOf(file, `${generation}/${object}`, hashes.etag);
-        // The object exists, possibly because of an attempt of this call whose answer was lost.
+        // The object exists. An attempt of this call whose answer was lost may have created it.
         object = withSuffix(file.object);
       }
       throw new Error('all names for the object are taken');
     } catch (error) {
-      // Other errors need the operator: a missing permission or bucket.
+      // Other errors need the operator, because a permission or the bucket is missing.
       if (error instanceof ObjectError && error.transient) throw new StoreUnavailableError(undefined, { cause: error });
       throw toServiceError(error, 'STORAGE_FAILED');
     }

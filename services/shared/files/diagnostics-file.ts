@@ -11,13 +11,13 @@ export const maxDiagnosticsBytes = 512 * 1024;
 /** Maximum size of the last picture, a JPEG file. */
 export const maxLastPictureBytes = 200 * 1024;
 
-/** Diagnostics of a failed capture are kept as long as its file would be, but not longer than this. */
+/** Maximum lifetime of diagnostics of a failed capture. They are kept as long as its file would be, but not longer than this. */
 export const maxDiagnosticsLifetimeMs = 30 * 86_400_000;
 
 /** The stored form of diagnostics: one object for each rendering. */
 export interface StoredDiagnostics {
   readonly diagnostics: RenderDiagnostics;
-  /** A JPEG file in base64 if `diagnostics.picture` describes one. */
+  /** A JPEG file in base64. Present if `diagnostics.picture` describes one. */
   readonly picture?: string;
 }
 

@@ -41,10 +41,10 @@ const readAhead = 8;
 
 const writeTimeoutMs = 30_000;
 
-/** Files larger than this are not returned by `accept` but read from the store. */
+/** Maximum size of files that `accept` returns. Larger files are read from the store. */
 const maxReturnedBytes = 8 * 1024 * 1024;
 
-/** Time to wait for the parts of a file, because another stream stores them and its result can be faster. */
+/** Time to wait for the parts of a file. Another stream stores them, so the result can arrive before them. */
 const partsTimeoutMs = 2000;
 
 /** Name, expiry and caching of a file. */
@@ -61,9 +61,8 @@ interface Place {
 const emptyPlace: Place = { head: null, sequence: 0, version: 0 };
 
 /**
- * The embedded store keeps files as messages of a JetStream stream, so that a laptop needs no bucket. Renderers write
- * the parts under a separate generation; a trusted service then writes the head that makes them a file. The server
- * removes expired files.
+ * The embedded store keeps files as messages of a JetStream stream. An installation on a laptop thus needs no bucket. Renderers write the
+ * parts of a file. A trusted service then writes the head, which makes them a file. The server removes expired files.
  */
 export class EmbeddedStore implements FileStore {
   readonly #messages: FileMessages;
@@ -88,7 +87,7 @@ export class EmbeddedStore implements FileStore {
       const placed = await this.#place(upload, location, wanted, deadline, (head) =>
         head === null ? 'write' : 'keep',
       );
-      // The head in place is either our own, whose acknowledgement was lost, or that of another file of this name.
+      // The head in place is either our own, whose acknowledgement was lost, or that of another upload under this name.
       if (!isSameLocation(placed.location, location)) await this.#drop(partsFilter(location));
       return placed;
     });
@@ -100,10 +99,10 @@ export class EmbeddedStore implements FileStore {
       const location = locationOf(upload, expected);
       const deadline = limits?.deadline ?? this.#now() + writeTimeoutMs;
       const isReturned = expected.wantsBytes === true && upload.size <= maxReturnedBytes;
-      // Verify in parallel what needs no comparison.
+      // Checks that need no comparison with the file in place run in parallel.
       const early = expected.isRefresh ? null : this.#verify(upload, location, { ...expected, deadline }, isReturned);
       early?.catch(() => undefined);
-      // The name of a first file is new, unless the job was delivered twice.
+      // If this is the first file, its name is new, unless the job was delivered twice.
       const known = expected.isRefresh ? undefined : emptyPlace;
       const decide = async (head: Head | null) => {
         // The file in place belongs to this upload, or to another delivery of the job.
@@ -112,7 +111,7 @@ export class EmbeddedStore implements FileStore {
         return 'write';
       };
       const file = await this.#place(upload, location, expected, deadline, decide, known);
-      // The file of another delivery of the job may be in place.
+      // Another delivery of the job may have put its file in place.
       const isOwn = isSameLocation(file.location, location);
       const bytes = isReturned && isOwn ? await early?.catch(() => undefined) : undefined;
       return { file, bytes };
@@ -184,7 +183,7 @@ export class EmbeddedStore implements FileStore {
     return this.#call(async () => {
       const { head } = await this.#placeOf(name, limits?.deadline ?? this.#now() + writeTimeoutMs);
       await this.#messages.purge(headVersions(name));
-      // Also removes parts of earlier files of that name, and of uploads that never got a head.
+      // This also removes parts of earlier files of that name, and of uploads that never got a head.
       await this.#messages.purge(objectFilterOfAllRegions(name));
       for (const location of [head?.location, head?.previous]) {
         if (location !== undefined && location.object !== name) await this.#messages.purge(objectFilter(location));
@@ -193,9 +192,8 @@ export class EmbeddedStore implements FileStore {
   }
 
   /**
-   * Makes an upload the file of a name, if `decide` says so for the file in place: `keep` that file, or `write` the upload in its place.
-   * Decides again if another file has been placed meanwhile.
-   *
+   * Makes an upload the file of a name. `decide` gets the file in place and returns `keep`, or `write` to replace it with the upload. If
+   * another file has been placed meanwhile, it is called again.
    * @param known the expected file under the name; if it is wrong, the server refuses the write, and the file is read
    */
   async #place(
@@ -215,7 +213,7 @@ export class EmbeddedStore implements FileStore {
       if (place.version > 0) await this.#dropFormer(written.head, written.sequence, head?.previous);
       return written.head;
     };
-    // If the known state or the upload is wrong, the following read shows that.
+    // If the known state or the upload is wrong, the read that follows shows that.
     const asKnown = known === undefined ? null : await attempt(known).catch(() => null);
     if (asKnown !== null) return asKnown;
     const look = async () => attempt(await this.#placeOf(wanted.name, deadline));
@@ -229,7 +227,7 @@ export class EmbeddedStore implements FileStore {
     return { head: headOf(message, this.#now()), sequence: message.seq, version: versionOf(message.subject) };
   }
 
-  /** Returns the head in place with its sequence; null when another upload's head is in place. */
+  /** Writes a head. Returns the head in place with its sequence; null if another upload's head is in place. */
   async #writeHead(
     head: Head,
     place: Place,
@@ -250,7 +248,7 @@ export class EmbeddedStore implements FileStore {
     return { head: found, sequence: message.seq };
   }
 
-  /** Removes old parts. Those of the previous file stay for its readers; those of the file before it are removed. */
+  /** Removes old parts. The parts of the previous file stay for its readers. The parts of the file before it are removed. */
   async #dropFormer(
     { name, location, previous }: Head,
     sequence: number,
@@ -258,7 +256,7 @@ export class EmbeddedStore implements FileStore {
   ): Promise<void> {
     await this.#messages.purge(headVersions(name), sequence);
     if (beforePrevious === undefined) return;
-    // For an object that replaced a file, also remove what other deliveries of that job have left.
+    // If the object replaced a file, remaining parts of other deliveries of its job are removed as well.
     const isOwn = [location, previous].some((kept) => kept?.object === beforePrevious.object);
     await this.#drop(isOwn ? partsFilter(beforePrevious) : objectFilter(beforePrevious));
   }
@@ -284,7 +282,7 @@ export class EmbeddedStore implements FileStore {
       if (data.length !== length) {
         throw new UploadRejectedError('wrong_size', `a part of it has ${data.length} bytes, not ${length}`);
       }
-      // A part that expires before its file would leave an incomplete file, and could be replaced by other bytes.
+      // If a part expired before its file, the file would be incomplete, and other bytes could take the place of the part.
       const ttlSeconds = Number.parseInt(header.get('Nats-TTL'), 10);
       if (!(time.getTime() + ttlSeconds * 1000 + expiryToleranceMs >= expiresAt)) {
         throw new UploadRejectedError('expired', `a part of it lives for ${header.get('Nats-TTL')} s`);
@@ -317,7 +315,7 @@ export class EmbeddedStore implements FileStore {
     }
   }
 
-  /** Removes messages. On failure, they are removed with the file, or expire. */
+  /** Removes messages. If that fails, they are removed with the file, or expire. */
   async #drop(filter: string): Promise<void> {
     await this.#messages.purge(filter).catch(() => undefined);
   }
@@ -355,21 +353,23 @@ function locationOf({ object, size }: Upload, expected: Pick<ExpectedUpload, 're
   return parsed.location;
 }
 
-/** Joins the parts; copies nothing for a single part, as in most files. */
+/** Joins the parts. Most files have a single part, which is not copied. */
 function joined(parts: readonly Uint8Array[]): Buffer {
   const [first, ...rest] = parts;
   if (first === undefined || rest.length > 0) return Buffer.concat(parts);
   return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
 }
 
-/** Yields the results of `get` for the indexes from `first` to `last`, in order. Some calls run ahead of the reader. */
+/**
+ * Yields the results of `get` for the indexes from `first` to `last`, in order. Some calls are made before the reader needs their results.
+ */
 async function* ahead<T>(get: (index: number) => Promise<T>, first: number, last: number): AsyncGenerator<T> {
   const pending: Promise<T>[] = [];
   let next = first;
   for (let index = first; index <= last; index++) {
     for (; next <= last && next < index + readAhead; next++) {
       const reading = get(next);
-      // A read ahead may fail before it is awaited.
+      // A call that was made in advance may fail before it is awaited.
       reading.catch(() => undefined);
       pending.push(reading);
     }

@@ -11,8 +11,8 @@ import { contentTag, uploadOf } from './upload.ts';
 const writeTimeoutMs = 30_000;
 
 /**
- * Uploads into the embedded store: the parts of a file as messages, under a separate generation. It needs only the
- * right to publish below `files.part.<region>`. Parts of an upload that is never accepted expire.
+ * Uploads into the embedded store. The parts of a file become messages under a generation of their own. The uploader needs only the right
+ * to publish below `files.part.<region>`. Parts of an upload that is never accepted expire.
  */
 export class EmbeddedUploader implements FileUploader {
   readonly #messages: FileMessages;
@@ -29,7 +29,7 @@ export class EmbeddedUploader implements FileUploader {
     const location: PartsLocation = { region, object, generation: randomUUID() };
     const parts = Math.ceil(bytes.length / partSize);
     const upload = uploadOf(file, uploadObject(location, parts), contentTag(bytes));
-    // The client hands each message to the connection before its call returns.
+    // The client passes each message to the connection before its call returns.
     const writing = this.#write(location, file);
     const stored = writing.then(
       () => upload,
@@ -47,7 +47,7 @@ export class EmbeddedUploader implements FileUploader {
   async #write(location: PartsLocation, { bytes, expiresAt, deadline: until }: NewFile): Promise<void> {
     const now = this.#now();
     const deadline = localDeadline(until ?? now + writeTimeoutMs, now);
-    // The time to live is relative, so the clocks of the server and this process need not agree.
+    // The time to live is relative, so the clock of this process may differ from the server's.
     const ttlSeconds = Math.max(1, Math.ceil((expiresAt - now) / 1000)) + partGraceSeconds;
     // A remote renderer needs time for the transfer (2 MB/s), and must be able to retry before the deadline.
     const timeout = Math.max(1, Math.min(5000 + bytes.length / 2048, (deadline - Date.now()) / 3));

@@ -5,13 +5,16 @@ import { type ExtractName, extractNames, maxExtractedBytes } from '../api/format
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { extractedName } from './file-name.ts';
 
-/** Maximum size of the parts as JSON: quotes and line ends take two bytes, and other characters that JSON escapes are not extracted. */
+/** Maximum size of the parts as JSON. Quotes and line ends take two bytes. Other characters that JSON escapes are not extracted. */
 export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536;
 
-/** Incompressible data grows slightly. */
+/** Maximum size after compression, because data that cannot be compressed grows slightly. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
 
-/** Returns all names of stored objects of a capture: its file, the extracted parts, its diagnostics, kept earlier files, and differences from them. */
+/**
+ * Returns the names of all stored objects of a capture: its file, the extracted parts, its diagnostics, kept earlier files, and pictures of
+ * differences.
+ */
 const storedNamesOf = ({
   fileName,
   options,

@@ -8,10 +8,10 @@ import { getMessage, type MessageReader } from '../nats/get-message.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
 
-/** Size of a part: well below the minimum max_payload; a file of 300 KB takes 0.5 ms. */
+/** Size of a part. It is well below the minimum max_payload. A file of 300 KB takes 0.5 ms. */
 export const partSize = 256 * 1024;
 
-/** The messages of the stream of files, by subject. Each is written once and never changed. Throws the errors of NATS. */
+/** The messages of the stream of files, by subject. Each message is written once and never changed. Throws the errors of NATS. */
 export class FileMessages {
   readonly #session: NatsSession;
 
@@ -20,8 +20,8 @@ export class FileMessages {
   }
 
   /**
-   * Returns the last message of the subjects that match a filter. Any replica may answer. If it has no message, the leader
-   * is asked, because the replica may lag.
+   * Returns the last message of the subjects that match a filter. Any replica may answer. If that replica has no message, the leader is
+   * asked, because the replica may be behind.
    */
   async last(filter: string): Promise<StoredMsg | null> {
     const { direct, streams } = this.#session.jsm;
@@ -37,11 +37,12 @@ export class FileMessages {
   }
 
   /**
-   * Publishes under an exclusive subject. Retries while the server is unavailable, until `deadline` (Unix ms). `timeout` limits one attempt.
+   * Publishes under an exclusive subject. Retries while the server is unavailable, until `deadline` (Unix ms). `timeout` limits one
+   * attempt.
    *
-   * In a cluster the server reports a subject as taken as soon as a message for it is proposed, even if no majority ever stores it. The
-   * message id identifies attempts of this call: a stored one is acknowledged again. When others may publish the same (`isShared`), the
-   * leader is read, which needs the right to read.
+   * In a cluster, the server reports a subject as taken when a message for it is proposed, even if no majority ever stores it. The message
+   * id identifies attempts of this call: if an attempt was stored, it is acknowledged again. If others may publish the same (`isShared`),
+   * the leader is read, which needs the right to read.
    */
   async create(
     subject: string,
@@ -67,7 +68,7 @@ export class FileMessages {
     await retryTransient(attempt, { deadline, attemptTimeoutMs });
   }
 
-  /** Publishes bytes in parts of {@link partSize}, each as {@link create} does. The messages are sent when the call returns. */
+  /** Publishes bytes in parts of {@link partSize}, as {@link create} does. All messages are sent when the call returns. */
   async createParts(
     subjectOf: (part: number) => string,
     bytes: Buffer,
@@ -81,9 +82,9 @@ export class FileMessages {
   }
 
   /**
-   * Publishes if the last message of the subjects that match `filter` still has the sequence `expected` (0: no
-   * message). Returns the sequence; null when the last message differs, also if an earlier attempt of this call has
-   * arrived. Retries while the server is unavailable, until `deadline` (Unix ms).
+   * Publishes if the last message of the subjects that match `filter` still has the sequence `expected` (0: no message). Returns the
+   * sequence. Returns null if the last message differs, even if an earlier attempt of this call has written it. Retries while the server is
+   * unavailable, until `deadline` (Unix ms).
    */
   swap(
     subject: string,
@@ -118,13 +119,12 @@ export class FileMessages {
   }
 }
 
-/** Minimum number of reads: a paused process may be past the time limit at its first read. */
+/** Minimum number of reads. It is needed because the time limit of a paused process may have passed before its first read. */
 const minLooks = 5;
 
 /**
- * Returns the message that `read` finds. Repeats the read while there is no message, until `missingUntil` but at least
- * a few times, and while the server is unavailable, each time until `deadline` (both Unix ms). Null: there is no
- * message.
+ * Returns the message that `read` finds. While there is no message, repeats the read until `missingUntil`, but at least a few times. While
+ * the server is unavailable, repeats the read until `deadline` (both times are Unix ms). Returns null if there is no message.
  */
 export async function untilFound(
   read: () => Promise<StoredMsg | null>,

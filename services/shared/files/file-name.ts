@@ -4,20 +4,20 @@ import type { StoredFile } from './file-store.ts';
 
 const fileName = new RegExp(`^[0-9a-f-]{36}-[0-9a-f]{32}\\.(?:${formats.join('|')})$`);
 
-/** Returns the uuid, 128 unguessable random bits, and the extension. */
+/** Returns a file name that consists of the uuid, 128 unguessable random bits, and the extension. */
 export function newFileName(uuid: string, format: Format): string {
   return `${uuid}-${randomBytes(16).toString('hex')}.${format}`;
 }
 
 /**
- * Returns another name for an object whose name is in use: by another delivery of the same job, or by an upload whose
- * answer was lost. Renderers can neither read nor overwrite objects.
+ * Returns another name for an object whose name is in use. Another delivery of the same job uses it, or an upload whose answer was lost.
+ * Renderers can neither read nor overwrite objects.
  */
 export const withSuffix = (object: string) => `${object}~${randomBytes(4).toString('hex')}`;
 
 const suffix = /~[0-9a-f]{8}$/;
 
-/** Returns the requested name of an object, without a suffix. */
+/** Returns the name of an object without the suffix of {@link withSuffix}. */
 export const withoutSuffix = (object: string) => object.replace(suffix, '');
 
 /** Whether a name has the form of a file name of this service. */
@@ -33,8 +33,8 @@ export const extractedName = (name: string): string => name + extractedSuffix;
 const diagnosticsSuffix = /\.diagnostics-[0-9a-f]{32}$/;
 
 /**
- * Returns a new name for the diagnostics of a rendering, next to the object of that name. It cannot be derived from the name of the file,
- * because diagnostics are private to the account, but buckets may serve files to everyone who knows their names.
+ * Returns a new name for the diagnostics of a rendering, next to the object of that name. The name cannot be derived from the name of the
+ * file, because diagnostics are private to the account. Buckets may serve files to everyone who knows their names.
  */
 export const newDiagnosticsName = (object: string): string =>
   `${object}.diagnostics-${randomBytes(16).toString('hex')}`;
@@ -72,8 +72,8 @@ export function contentDisposition({ name, contentType }: Pick<StoredFile, 'name
 const maxSeconds = 31_536_000;
 
 /**
- * Returns the Cache-Control header of a file that is sent at `now` (Unix ms): copies expire with the file. Copies of a
- * file that may be replaced must be revalidated earlier, which is cheap if it is unchanged.
+ * Returns the Cache-Control header of a file that is sent at `now` (Unix ms). Copies expire with the file. Copies of a file that may be
+ * replaced must be revalidated earlier, which is cheap if the file is unchanged.
  */
 export function cacheControl(
   { expiresAt, cacheSeconds }: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'>,

@@ -2,7 +2,7 @@ import type { StoredType } from '../api/formats.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import type { Region } from '../runtime/regions.ts';
 
-/** The file to read was removed or replaced; `stat` shows which. */
+/** Thrown if the file to read was removed or replaced. `stat` shows which. */
 export class FileReplacedError extends ServiceError<'STORAGE_FAILED'> {
   constructor(options?: { cause?: unknown }) {
     super(
@@ -14,7 +14,7 @@ export class FileReplacedError extends ServiceError<'STORAGE_FAILED'> {
   }
 }
 
-/** The store is unavailable, or cannot accept a file now. The same call may succeed later. */
+/** Thrown if the store is unavailable, or cannot accept a file now. The same call may succeed later. */
 export class StoreUnavailableError extends ServiceError<'STORAGE_FAILED'> {
   constructor(message?: string, options?: { cause?: unknown }) {
     super('STORAGE_FAILED', message, options);
@@ -46,25 +46,25 @@ export interface StoredFile {
   readonly name: string;
   readonly contentType: StoredType;
   readonly size: number;
-  /** A strong validator: equal bytes have equal tags. Without quotes. */
+  /** A strong validator without quotes. Equal bytes have equal tags. */
   readonly etag: string;
   /** Unix milliseconds. */
   readonly storedAt: number;
   readonly expiresAt: number;
-  /** Pixels, as in the capture's metadata; for extracted parts, those of their file. */
+  /** Width in pixels, as in the capture's metadata. Extracted parts have the width of their file. */
   readonly width: number;
   readonly height: number;
   /**
-   * Number of seconds for which caches may keep a copy without revalidation, because the file may be replaced. Absent:
-   * it is never replaced, and copies stay valid until it expires.
+   * Number of seconds for which caches may keep a copy without revalidation, because the file may be replaced. Absent if the file is never
+   * replaced; copies are then valid until it expires.
    */
   readonly cacheSeconds?: number | undefined;
 }
 
 export interface NewFile {
   /**
-   * Name of the object to create: the name of the file for the first file of a capture, another name of the same form for
-   * a file that replaces it.
+   * Name of the object to create. For the first file of a capture, it is the name of the file. For a file that replaces it, it is another
+   * name of the same form.
    */
   readonly object: string;
   readonly region: Region;
@@ -77,12 +77,12 @@ export interface NewFile {
   readonly height: number;
   /** As in {@link StoredFile}. */
   readonly cacheSeconds?: number | undefined;
-  /** Unix milliseconds: deadline of all attempts. By default 30 seconds from now. */
+  /** Deadline of all attempts in Unix milliseconds. By default 30 seconds from now. */
   readonly deadline?: number;
 }
 
 /**
- * A renderer's description of a file that it created: JSON inside its result. It must not be trusted before {@link
+ * A renderer's description of a file that it created, which is a part of the JSON of its result. It must not be trusted before {@link
  * FileStore.accept} has verified it.
  */
 export interface Upload {
@@ -98,15 +98,15 @@ export interface Upload {
   readonly cacheSeconds?: number;
 }
 
-/** The operations of a renderer: it can only create files. */
+/** The operations of a renderer, which can only create files. */
 export interface FileUploader {
   /**
-   * Uploads a file. It is not readable before {@link FileStore.accept} has put it in place (in a bucket, the first file of a capture is
-   * created in place). Both promises reject with a ServiceError `STORAGE_FAILED`, or with a {@link StoreUnavailableError} when a later
-   * attempt may succeed.
+   * Uploads a file. The file cannot be read before {@link FileStore.accept} has put it in place. (In a bucket, the first file of a capture
+   * is created in place.)
    *
-   * `sent`: nothing that is published on the same NATS connection afterwards reaches the server before the file.
-   * `stored`: the file is stored permanently.
+   * `sent` resolves when no message that is published later on the same NATS connection can overtake the file. `stored` resolves when the
+   * file is stored permanently. Both promises reject with a ServiceError `STORAGE_FAILED`, or with a {@link StoreUnavailableError} if a
+   * later attempt may succeed.
    */
   upload(file: NewFile): { readonly sent: Promise<Upload>; readonly stored: Promise<Upload> };
 }
@@ -120,7 +120,7 @@ export interface ExpectedUpload {
   readonly account: string;
   readonly region: Region;
   readonly contentType: StoredType;
-  /** Unix milliseconds. That of the upload may differ by up to ten minutes. */
+  /** Required expiry in Unix milliseconds. The expiry of the upload may differ by up to ten minutes. */
   readonly expiresAt: number;
   readonly cacheSeconds?: number | undefined;
   /** Whether the upload replaces the current file. */
@@ -134,7 +134,7 @@ export interface ExpectedUpload {
 export interface AcceptedFile {
   /** The file that is now in place. */
   readonly file: StoredFile;
-  /** Content of `file` if it was requested and read; absent for a large file, and if another file is in place. */
+  /** Content of `file` if it was requested and read. Absent for a large file, and if another file is in place. */
   readonly bytes?: Buffer | undefined;
 }
 
@@ -142,7 +142,7 @@ export interface AcceptedFile {
 export interface CallLimits {
   /** Unix milliseconds, by the clock of the store; by default some seconds from now. */
   readonly deadline?: number | undefined;
-  /** Ends a call of a bucket earlier. */
+  /** Aborts a call of a bucket before its deadline. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -165,37 +165,36 @@ export interface FileStore {
    */
   create(file: NewFile): Promise<StoredFile>;
   /**
-   * Verifies an upload and puts it in place under `expected.name`: readers get the old file or the new one, complete, and never nothing.
-   * Idempotent.
+   * Verifies an upload and puts it in place under `expected.name`. Readers get the complete old file or the complete new one. Idempotent.
    *
-   * The first file of a capture stays if another delivery of its job has already put one in place; that file is returned. A refresh
+   * If another delivery of the job has already put the first file of a capture in place, that file stays and is returned. A refresh
    * replaces exactly the file that was read, or a newer one that has appeared meanwhile. A reader of the old file that has received its
    * first bytes can finish, unless the file is replaced a second time or the connection breaks meanwhile.
    *
-   * An upload that is not put in place stays until {@link discard}: call that when the result is settled.
+   * An upload that is not put in place stays until {@link discard} is called. Call that method when the result is settled.
    *
-   * @throws UploadRejectedError when the upload does not match the request
+   * @throws UploadRejectedError if the upload does not match the request
    */
   accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile>;
   /**
-   * Removes an upload, unless it is the file in place under `name`. A missing upload is not an error. (In a bucket, the
-   * first file of a capture is created in place; to remove it, use `remove`.)
+   * Removes an upload, unless it is the file in place under `name`. It is not an error if the upload is missing. (In a bucket, the first
+   * file of a capture is created in place; to remove it, use `remove`.)
    */
   discard(name: string, upload: Upload, limits?: CallLimits): Promise<void>;
   /** Returns null if there is no such file. */
   stat(name: string, limits?: CallLimits): Promise<StoredFile | null>;
   /**
-   * Returns the bytes of exactly the file that `stat` described, in order, never mixed with another file's. Throws a
-   * FileReplacedError when the file was removed or replaced since: a reader without any byte calls `stat` again. (The
-   * embedded store can still read a file that was replaced once; a bucket keeps no replaced bytes.) `limits` apply to
-   * the whole read; without them it takes as long as the reader does.
+   * Returns the bytes of exactly the file that `stat` described, in order, never mixed with those of another file. Throws a
+   * FileReplacedError if the file was removed or replaced since; a reader that has no byte yet calls `stat` again. (The embedded store can
+   * still read a file that was replaced once; a bucket keeps no replaced bytes.) `limits` apply to the whole read. Without them, the reader
+   * determines how long it takes.
    */
   read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array>;
   /**
    * Copies a file to another name, unless a file of that name exists. The copy expires with the file and is never replaced. Returns the
-   * file that is then stored under the other name, or null if there is no file to copy.
+   * file that is then stored under the other name. Returns null if there is no file to copy.
    */
   copy(name: string, copy: FileCopy, limits?: CallLimits): Promise<StoredFile | null>;
-  /** Removes a file. A missing file is not an error. */
+  /** Removes a file. It is not an error if the file is missing. */
   remove(name: string, limits?: CallLimits): Promise<void>;
 }

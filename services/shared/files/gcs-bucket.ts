@@ -20,20 +20,20 @@ import { type BucketFile, describeObject, type ObjectResource } from './object-d
 import { brokenAnswer, ObjectError, type ObjectOperation } from './object-error.ts';
 
 export interface GcsOptions extends BucketClientOptions {
-  /** Opens Google's library with the credentials that it finds: a key file, those of gcloud, or the metadata server. */
+  /** Creates a client of Google's library with the credentials that it finds: a key file, those of gcloud, or the metadata server. */
   readonly open: () => Storage;
   /** Uploads up to this size in bytes use a single request. Default: 8 MiB. */
   readonly maxRequestBytes?: number;
 }
 
-/** How long the permissions are cached, and the timeout of querying them. */
+/** Time for which the permissions are cached, and timeout of querying them. */
 const grantedMs = 60_000;
 const askMs = 5000;
 
-/** Maximum number of 400 responses: one may be caused by damaged bytes, but an invalid request stays invalid. */
+/** Maximum number of 400 responses. Damaged bytes may cause one such response, but an invalid request causes it each time. */
 const maxRefusals = 2;
 
-/** The object must not exist. */
+/** With this condition, the object must not exist. */
 const preconditionOpts = { ifGenerationMatch: 0 };
 
 /** A bucket in Google Cloud Storage. */
@@ -88,7 +88,7 @@ export class GcsBucket implements ObjectBucket {
         sentBytes: bytes.length,
         resultOf: (error) => {
           if (error.isConflict) return null;
-          // An expired or lost session, or one that has failed: the next attempt sends all bytes again.
+          // The session has expired, was lost, or has failed. The next attempt sends all bytes again.
           const isGone = session !== null && [404, 410].includes(error.status ?? 0);
           if (isGone || error.status === 400) session = null;
           if (isGone) throw brokenAnswer('create', 'the bucket has forgotten the upload');
@@ -110,7 +110,7 @@ export class GcsBucket implements ObjectBucket {
     const range = { start: 0, end: length - 1 };
     const read = (bucket: Bucket) => buffer(readStream(bucket.file(this.prefix + name, { generation }), range));
     return this.#client.call<Buffer | null>('get', limits, ({ library }) => read(library), {
-      // An empty object has no satisfiable range.
+      // An empty object has no range that can be satisfied.
       resultOf: (error, signal) => (error.status === 416 ? Buffer.alloc(0) : this.#nullIfMissing(error, signal)),
     });
   }
@@ -141,15 +141,15 @@ export class GcsBucket implements ObjectBucket {
     const conditions = { ifGenerationMatch: expected ?? '0', ifSourceGenerationMatch: sourceGeneration };
     const copy = async ({ storage, name }: Bucket) => {
       const bucket = storage.bucket(name);
-      // Copying a large object between locations or storage classes takes several requests; after the first one, the
-      // library omits conditions and metadata.
+      // Copying a large object between locations or storage classes takes several requests. After the first one, the library omits
+      // conditions and metadata.
       addToRequests(bucket, ({ qs }) => ({ qs: { ...qs, ...conditions }, json: description }));
       const from = bucket.file(this.prefix + source, { generation: sourceGeneration });
       const [, answer] = await from.copy(bucket.file(this.prefix + destination));
       return resourceIn('create', (answer as { readonly resource?: unknown }).resource);
     };
     return this.#client.call('create', limits, ({ library }) => copy(library), {
-      // The bucket was checked at the start of the service, so for a 404 the source is missing.
+      // The bucket was checked at the start of the service, so a 404 means that the source is missing.
       resultOf: ({ status }) => (status === 412 || status === 404 ? null : undefined),
     });
   }
@@ -169,8 +169,8 @@ export class GcsBucket implements ObjectBucket {
   }
 
   /**
-   * The result null of an error that means that an object does not exist. Without the right to list, a bucket answers 403
-   * instead of 404 to hide which names exist. A 403 counts as missing while the bucket grants the refused right.
+   * Converts an error to null if it means that an object does not exist. Without the right to list, a bucket answers 403 instead of 404, to
+   * hide which names exist. A 403 counts as missing only if the bucket grants the refused right.
    */
   readonly #nullIfMissing = async (error: ObjectError, signal: AbortSignal): Promise<null | undefined> => {
     if (error.isObjectMissing) return null;
@@ -180,8 +180,9 @@ export class GcsBucket implements ObjectBucket {
   };
 
   /**
-   * Returns the permissions that the bucket grants, according to a response of the last minute; none if they cannot be queried, as
-   * with emulators. Every client may query its own permissions. The result does not include conditional ones, for instance on a prefix.
+   * Returns the permissions that the bucket grants, according to a response of the last minute. Returns none if they cannot be queried, as
+   * with emulators. Every client may query its own permissions. The result does not include permissions with a condition, for instance on a
+   * prefix.
    */
   #rights(): Promise<readonly string[]> {
     if (Date.now() < this.#grantedUntil) return this.#granted;
@@ -216,7 +217,7 @@ const words: BucketWords = {
 };
 
 interface Sending {
-  /** Including the prefix. */
+  /** Name including the prefix. */
   readonly name: string;
   readonly bytes: Buffer;
   readonly metadata: { readonly contentType: string };
@@ -235,7 +236,7 @@ interface Session {
   isBegun: boolean;
 }
 
-/** Returns the address of a new resumable upload. This needs the right to create the object, and creates none. */
+/** Returns the address of a new resumable upload. This needs the right to create the object, but does not create it. */
 async function openSession(
   bucket: Bucket,
   { name, bytes, metadata }: Omit<Sending, 'bytes'> & { readonly bytes?: Buffer },
@@ -247,7 +248,7 @@ async function openSession(
   return uri;
 }
 
-/** Sends the bytes that the bucket does not have. */
+/** Sends those bytes that the bucket does not have. */
 async function sendRest(session: Session, bucket: Bucket, { name, bytes, metadata }: Sending): Promise<unknown> {
   const { contentType } = metadata;
   const target = bucket.file(name);
@@ -271,7 +272,7 @@ function resourceIn(operation: ObjectOperation, answer: unknown): ObjectResource
 /** Returns the head of the answer of a library stream. For a status other than 2xx the stream emits an error. */
 async function headOf(body: Readable) {
   const answered = once(body, 'response');
-  // Reading from the stream makes it send the request.
+  // The read makes the stream send the request.
   body.read(0);
   const [answer] = (await answered) as [{ statusCode: number; headers: Record<string, string> }];
   if (answer.statusCode >= 300) await once(body, 'end');

@@ -1,12 +1,12 @@
 import { brokenAnswer, isPassing, ObjectError, type ObjectOperation } from './object-error.ts';
 
-/** Reasons of a 403 that mean the same as a 429. */
+/** Reasons with which a 403 means the same as a 429. */
 const tooMuch = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded'];
 
-/** Prefixes of connection errors of the HTTP client; the log has separate fields for them. */
+/** Prefixes of connection errors of the HTTP client. They are removed, because the log has separate fields for them. */
 const address = /^(?:request to \S+ failed, reason|Invalid response body while trying to fetch \S+): /;
 
-/** Errors of Google's library in their various forms: an ApiError, an error of gaxios, or of the connection. */
+/** Errors of Google's library in their various forms: ApiErrors, errors of gaxios, and connection errors. */
 interface LibraryError {
   readonly code?: unknown;
   readonly status?: unknown;
@@ -16,8 +16,8 @@ interface LibraryError {
 }
 
 /**
- * Converts any thrown value to a ObjectError. Connection errors count as temporary. The thrown value is not kept, because it
- * contains the request, with names of files and perhaps credentials.
+ * Converts any thrown value to an ObjectError. Connection errors count as temporary. The thrown value is not kept, because it contains the
+ * request, with names of files and perhaps credentials.
  */
 export function toGcsError(operation: ObjectOperation, thrown: unknown): ObjectError {
   if (thrown instanceof ObjectError) return thrown;
@@ -43,7 +43,10 @@ interface Answer {
   readonly error?: Complaint & { readonly errors?: readonly Complaint[] };
 }
 
-/** Returns the error details of Google's JSON, wherever the library puts it, or any other text (of a proxy, or of a download). */
+/**
+ * Returns the error details in Google's JSON, which the library puts into different places. Returns any other text (of a proxy, or of a
+ * download) as it is.
+ */
 function complaintIn({ message, errors, response }: LibraryError): Complaint {
   const body = response?.data ?? response?.body ?? errors?.[0];
   // For downloads, the message is the whole response, and the body of the response is a stream.

@@ -14,7 +14,7 @@ export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStor
     async *read(...file) {
       const parts = store.read(...file)[Symbol.asyncIterator]();
       try {
-        // The rest is read at the pace of the reader.
+        // Only the first part is measured, because the rest is read at the pace of the reader.
         const first = await measure(metrics, 'read', () => parts.next());
         for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
       } finally {
@@ -45,7 +45,7 @@ async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call
     metrics.called(operation, 'ok', performance.now() - start);
     return result;
   } catch (error) {
-    // A rejected upload is a success of the store.
+    // If an upload is rejected, the store has worked.
     const isRejected = error instanceof UploadRejectedError;
     if (isRejected) metrics.rejected(error.reason);
     metrics.called(operation, isRejected ? 'ok' : 'failed', performance.now() - start);
@@ -74,7 +74,7 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
     buckets: [0.002, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30],
     registers,
   });
-  // Start at 0, so that a rate includes the first failure.
+  // The series start at 0, so that a rate includes the first failure.
   for (const operation of storeOperations) seconds.zero({ operation, outcome: 'failed' });
   const retries = new Counter({
     name: 'webcapture_store_retries_total',

@@ -11,7 +11,7 @@ export interface ObjectLimits {
   readonly signal?: AbortSignal;
 }
 
-/** An object by its name, without the prefix of all files, and optionally one generation of it. */
+/** The name of an object, without the prefix of all files, and optionally one generation of it. */
 export interface ObjectRef {
   readonly name: string;
   readonly generation?: string;
@@ -32,7 +32,7 @@ export interface ObjectCopy {
   readonly source: string;
   readonly sourceGeneration: string;
   readonly destination: string;
-  /** The generation that the destination must have; null: it must not exist. */
+  /** The generation that the destination must have; null if it must not exist. */
   readonly expected: string | null;
   /** Metadata of the copy. It replaces all metadata of the source. */
   readonly description: ObjectDescription;
@@ -46,11 +46,11 @@ export interface OpenedObject {
   readonly end: () => void;
 }
 
-/** What the check of a bucket tells the operator. */
+/** Words for the operator in messages of the check of a bucket. */
 export interface BucketWords {
   /** The permission of an operation. */
   readonly rights: Readonly<Record<'create' | 'get' | 'delete' | 'list', string>>;
-  /** What to grant to a service. */
+  /** The instruction what to grant to a service. */
   readonly grant: Readonly<Record<'create' | 'all', string>>;
   /** Where the service finds credentials. */
   readonly credentials: string;
@@ -63,32 +63,35 @@ export interface ObjectBucket {
   readonly bucket: string;
   /** Prefix of the names of all files in the bucket, such as `captures/`. */
   readonly prefix: string;
-  /** An attempt without traffic for this long is given up. */
+  /** Time without traffic after which an attempt is aborted. */
   readonly silenceMs: number;
   /** Maximum delay before the second attempt. */
   readonly backoffMs: number;
   /** Whether requests have no credentials, as with an emulator. */
   readonly isAnonymous: boolean;
   readonly words: BucketWords;
-  /** Checks the right to create an object, and creates none if possible. */
+  /** Checks the right to create an object. Creates no object if the bucket allows such a check. */
   tryCreate(name: string, limits: ObjectLimits): Promise<void>;
   /**
-   * Uploads a file. The bucket refuses bytes that do not have the file's MD5. Returns the generation of the object; null when the
-   * object exists, possibly from an attempt of this call with a lost answer. If it throws, the object does not exist, or is complete.
+   * Uploads a file. The bucket refuses bytes that do not have the file's MD5. Returns the generation of the object. Returns null if the
+   * object exists; an attempt of this call whose answer was lost may have created it. If this throws, the object either does not exist or
+   * is complete.
    */
   create(creation: ObjectCreation, limits: ObjectLimits): Promise<string | null>;
   /** Returns the metadata of an object, or null if it does not exist. */
   get(name: string, limits: ObjectLimits): Promise<ObjectResource | null>;
   /** Returns the first bytes of an object, at most `length`, or null if it does not exist. */
   readHead(object: Required<ObjectRef>, length: number, limits: ObjectLimits): Promise<Buffer | null>;
-  /** Opens one generation of an object, until the first bytes arrive, within the limits; null if it no longer exists. */
+  /**
+   * Opens one generation of an object. Resolves when the first bytes arrive within the limits, or to null if that generation no longer
+   * exists.
+   */
   open(file: BucketFile, range: ByteRange, limits: ObjectLimits): Promise<OpenedObject | null>;
-  /** Deletes an object, optionally only one generation. A missing object is not an error. */
+  /** Deletes an object, optionally only one generation. It is not an error if the object is missing. */
   remove(object: ObjectRef, limits: ObjectLimits): Promise<void>;
   /**
-   * Copies an object within the bucket, without a transfer; readers get either the old object or the new one. Returns null
-   * if the destination or the source has another generation, possibly because of an attempt of this call whose answer was
-   * lost, or if there is no source.
+   * Copies an object within the bucket, without a transfer. Readers get either the old object or the new one. Returns null if there is no
+   * source, or if the destination or the source has another generation. An attempt of this call whose answer was lost may have caused that.
    */
   copy(copy: ObjectCopy, limits: ObjectLimits): Promise<ObjectResource | null>;
   /** Returns a link to read an object without further credentials until `expiresAt` (Unix ms). */

@@ -9,7 +9,7 @@ export interface BucketFile extends StoredFile {
   readonly generation: string;
   /** MD5 of the content in base64; null if the bucket does not provide it. */
   readonly md5: string | null;
-  /** The upload that was copied to this place; null if the file was created in place. */
+  /** The upload that was copied to this object; null if the file was created in place. */
   readonly upload: string | null;
 }
 
@@ -32,11 +32,9 @@ export interface ObjectResource {
 export type Described = Omit<StoredFile, 'storedAt' | 'size'> & { readonly account: string };
 
 /**
- * Returns the metadata of a file's object.
- *
- * Its Cache-Control counts from `now` and is the same for every download: a copy that a cache takes late may outlive the file, by its
- * lifetime at most. `customTime` is the end of the file's life, for a lifecycle rule that removes leftovers.
- *
+ * Returns the metadata of a file's object. Its Cache-Control counts from `now` and is the same for every download. If a cache stores a copy
+ * late, the copy may therefore outlive the file, by at most the file's lifetime. `customTime` is the expiry of the file, for a lifecycle
+ * rule that removes leftovers.
  * @param upload the upload that this write puts in place
  */
 export function describeObject(file: Described, now: number, upload?: string) {
@@ -65,7 +63,7 @@ export type ObjectDescription = ReturnType<typeof describeObject>;
 /** The account of a file in its metadata, as a hash. */
 const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
 
-/** Returns the file of an object; null when it is not one of this service. */
+/** Returns the file of an object. Returns null if the object does not belong to this service. */
 export function fileOfObject(prefix: string, object: ObjectResource): BucketFile | null {
   const { metadata = {}, md5Hash, contentType } = object;
   const { etag, width, height, 'expires-at': expiresAt } = metadata;
@@ -87,13 +85,13 @@ export function fileOfObject(prefix: string, object: ObjectResource): BucketFile
   };
 }
 
-/** The clock of a renderer may be off, and its upload may have taken a while. */
+/** Tolerance of the Cache-Control. The clock of a renderer may be wrong, and its upload may have taken long. */
 const cacheToleranceSeconds = 600;
 
 /**
- * Compares an object with the request and with its uploader's description. A renderer may describe its objects as it
- * likes, and a page of a compromised renderer could be served under the CDN's address; so the description must be
- * exactly the one of this service. Throws an {@link UploadRejectedError}.
+ * Compares an object with the request and with its uploader's description. A compromised renderer may describe its objects as it likes, and
+ * the CDN would serve them under its address. The description must therefore be exactly what this service would write. Throws an {@link
+ * UploadRejectedError}.
  */
 export function verifyObject(
   object: ObjectResource,
@@ -129,7 +127,7 @@ export function verifyObject(
   verifyExpiry(end, expected.expiresAt);
 }
 
-/** Whether the Cache-Control is that of this service, except for the remaining time when the renderer wrote it. */
+/** Whether this service would have written the same Cache-Control. The remaining time may differ, because the renderer wrote it earlier. */
 function isOurCacheControl(
   { cacheControl: shown = '', timeCreated }: ObjectResource,
   file: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'>,

@@ -1,13 +1,13 @@
 import { DeadlineError } from '../runtime/deadline.ts';
 
-/** Bucket operations. Each needs the permission `storage.objects.<operation>`, except testPermissions. */
+/** Bucket operations. Each one but testPermissions needs the permission `storage.objects.<operation>`. */
 export const objectOperations = ['create', 'get', 'delete', 'testPermissions'] as const;
 
 export type ObjectOperation = (typeof objectOperations)[number];
 
 /**
- * Why a call failed. `status`: an error status of the bucket. `connection`: no response, or an incomplete one.
- * `checksum`: the received bytes differ from those of the file. `credentials`: none, or refused before the request.
+ * Why a call failed. `status`: the bucket answered with an error status. `connection`: there was no response, or an incomplete one.
+ * `checksum`: the received bytes differ from those of the file. `credentials`: there were none, or they were refused before the request.
  */
 export type ObjectFailure = 'status' | 'connection' | 'checksum' | 'credentials';
 
@@ -23,10 +23,16 @@ interface ObjectErrorFacts {
   readonly transient: boolean;
 }
 
-/** A file is readable to anyone who knows its name, so logs must not contain it; buckets name the object in their messages. */
+/**
+ * The secret part of a file name. A file can be read by anyone who knows its name, so logs must not contain it. Buckets name the object in
+ * their messages.
+ */
 const secretPart = /-[0-9a-f]{32}(?=\.[a-z])/g;
 
-/** Reasons of a missing permission. Downloads of Cloud Storage give no reason, and a HEAD request of S3 has no body for one. */
+/**
+ * Reasons that mean a missing permission. Downloads of Cloud Storage give no reason, and a response to a HEAD request of S3 has no body for
+ * one.
+ */
 const forbidden = ['forbidden', 'AccessDenied', 'Forbidden', 'UnknownError', '403'];
 
 /** A failed bucket request; the message contains all known facts for the operator. */
@@ -62,7 +68,7 @@ export class ObjectError extends Error implements ObjectErrorFacts {
     return this.status === 404 && (this.operation === 'create' || /bucket does not exist/i.test(this.detail));
   }
 
-  /** Whether a permission is missing; it may be the permission to learn that the object does not exist. */
+  /** Whether a permission is missing. It may be the permission to learn that the object does not exist. */
   get isForbidden(): boolean {
     return this.status === 403 && (this.reason === undefined || forbidden.includes(this.reason));
   }
@@ -74,7 +80,7 @@ export class ObjectError extends Error implements ObjectErrorFacts {
 
   /** Whether an upload was refused because the object exists or has another generation. */
   get isConflict(): boolean {
-    // Overwriting needs the right to delete, and without it Cloud Storage may answer so instead of with 412.
+    // Overwriting needs the right to delete. Without that right, Cloud Storage may answer with this error instead of with 412.
     const isOverwriteRefused = this.status === 403 && this.deniedPermission === 'storage.objects.delete';
     return this.status === 412 || (this.operation === 'create' && isOverwriteRefused);
   }
@@ -87,7 +93,7 @@ export const brokenAnswer = (operation: ObjectOperation, detail: string) =>
 /** Whether a request that was answered with this status may succeed later. */
 export const isPassing = (status: number) => status === 408 || status === 429 || status >= 500;
 
-/** Converts an error of getting a token: no credentials, or a source of tokens that fails. */
+/** Converts an error of getting a token: there are no credentials, or the source of tokens fails. */
 export function credentialsError(operation: ObjectOperation, thrown: unknown): ObjectError {
   const { status, code, message, response } = thrown as {
     readonly status?: unknown;

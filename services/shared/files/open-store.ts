@@ -15,7 +15,7 @@ import { BucketStore } from './bucket-store.ts';
 import { BucketUploader } from './bucket-uploader.ts';
 import { createStoreMetrics, measuredStore, measuredUploader, type StoreMetrics } from './measured-store.ts';
 
-/** Dependencies of a store. */
+/** Values that the stores need. */
 interface Context {
   readonly session: NatsSession;
   readonly log: Logger;
@@ -27,8 +27,8 @@ export type SignLink = (file: StoredFile, options: { readonly expiresAt: number 
 
 interface Opened {
   /**
-   * Resolves when this service has the rights that it needs on the store. Waits without a limit for an unavailable
-   * bucket; `onWait` is called with the reason. Throws an Error that names what is wrong with the bucket or the rights.
+   * Resolves when this service has the rights that it needs on the store. Waits without a limit for an unavailable bucket, and calls
+   * `onWait` with the reason. Throws an Error that names the problem if the bucket or the rights are wrong.
    */
   ready(options: { readonly signal: AbortSignal; readonly onWait: (what: string) => void }): Promise<void>;
   /** Closes the store's connections. */
@@ -63,11 +63,11 @@ export async function openUploader(
   return { ...measuredUploader(uploader, metrics), ...openedBucket(client, 'create', log) };
 }
 
-/** The embedded store has no separate connections. */
+/** The embedded store has no connections of its own. */
 const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
 
 const openedBucket = (client: ObjectBucket, use: BucketUse, log: Logger): Opened => ({
-  // Uses the clock of this process, because that of the server is not known yet.
+  // The clock of this process is used, because that of the server is not known yet.
   ready: (options) => bucketReady(new BucketStore(client), use, { ...options, log }),
   close: () => client.close(),
 });

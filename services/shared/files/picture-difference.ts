@@ -1,6 +1,6 @@
 import pixelmatch from 'pixelmatch';
 
-/** RGBA, four bytes a pixel, row by row: an ImageData or an equivalent. */
+/** Pixels in RGBA, four bytes a pixel, row by row. An ImageData has this form. */
 export interface Pixels {
   readonly width: number;
   readonly height: number;
@@ -8,10 +8,13 @@ export interface Pixels {
 }
 
 export interface Difference {
-  /** Large enough for both pictures: unchanged pixels are pale, changed ones have the requested colors. */
+  /**
+   * The picture of the differences. It is large enough for both pictures. Unchanged pixels are pale, and changed ones have the requested
+   * colors.
+   */
   readonly picture: Pixels;
   readonly changedPixels: number;
-  /** Changed share of the area of the difference picture, 0 to 1. */
+  /** Share of the area of the picture of the differences that has changed, 0 to 1. */
   readonly changedShare: number;
 }
 
@@ -19,16 +22,16 @@ export interface Difference {
 type Color = readonly [red: number, green: number, blue: number];
 
 interface ComparisonOptions {
-  /** Minimum distance of two colors, 0 to 1; a smaller value finds more differences. */
+  /** Minimum distance of two colors that count as different, 0 to 1. A smaller value finds more differences. */
   readonly threshold: number;
   readonly changedColor: Color;
-  /** Color of areas that only one of the pictures covers. */
+  /** Color of areas that belong to only one of the pictures. */
   readonly outsideColor: Color;
 }
 
 /**
- * Compares two pictures, aligned at the top left corner. Pixels that differ only by anti-aliasing count as equal. Pixels
- * that only one picture covers count as changed.
+ * Compares two pictures that are aligned at their top left corners. Pixels that differ only by anti-aliasing count as equal. Pixels that
+ * belong to only one picture count as changed.
  */
 export function comparePictures(before: Pixels, after: Pixels, options: ComparisonOptions): Difference {
   const common = { width: Math.min(before.width, after.width), height: Math.min(before.height, after.height) };
@@ -44,13 +47,13 @@ export function comparePictures(before: Pixels, after: Pixels, options: Comparis
   return { picture, changedPixels, changedShare: changedPixels / totalPixels };
 }
 
-/** Maximum number of compared pixels: a comparison of more takes seconds, and canvases have limits. */
+/** Maximum number of pixels that are compared. Comparing more takes seconds, and canvases have limits. */
 export const maxComparedPixels = 4_000_000;
 
 /** Longest side of a canvas that every browser can draw. */
 const maxSide = 16_000;
 
-/** Returns the factor, at most 1, that fits both pictures into the limits. It is the same for both, so that they can be compared. */
+/** Returns the factor, at most 1, by which both pictures fit into the limits. Both use the same factor, so that they can be compared. */
 export function comparisonScale(sizes: readonly Size[]): number {
   const width = Math.max(...sizes.map((size) => size.width));
   const height = Math.max(...sizes.map((size) => size.height));

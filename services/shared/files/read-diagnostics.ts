@@ -40,7 +40,7 @@ export async function readDiagnostics(
  */
 export async function parseDiagnostics(json: unknown): Promise<ReadDiagnostics> {
   const stored = (json ?? {}) as Partial<Record<keyof StoredDiagnostics, unknown>>;
-  // Loaded at the first use: it takes 150 modules.
+  // The module is loaded at the first use, because it consists of 150 modules.
   const { Value } = await import('typebox/value');
   const diagnostics = Value.Clean(renderDiagnosticsSchema, stored.diagnostics);
   if (!Value.Check(renderDiagnosticsSchema, diagnostics)) throw new TypeError('the diagnostics have another form');

@@ -7,9 +7,8 @@ import { readPackedJson } from './read-packed.ts';
 
 /**
  * Reads the extracted parts of the file with that name. A renderer wrote them, so they are decompressed only up to a limit, and validated
- * against the schema and the size of their parts.
- *
- * @throws Error when they are missing or damaged
+ * against the schema and the maximum size of each part.
+ * @throws Error if they are missing or damaged
  */
 export async function readExtracted(
   store: Pick<FileStore, 'stat' | 'read'>,
@@ -22,9 +21,9 @@ export async function readExtracted(
   >;
   const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
   if (large !== undefined) throw new RangeError(`${large} is too large`);
-  // Each part is small enough now. Unknown parts are dropped.
+  // After this check, each part is small enough. Unknown parts are dropped.
   const told = Object.fromEntries(fields.map((name) => [name, stored[name]]).filter(([, part]) => part !== undefined));
-  // Imported at the first use, because it has 150 modules.
+  // The module is imported at the first use, because it consists of 150 modules.
   const { Value } = await import('typebox/value');
   const extracted = Value.Clean(extractedSchema, told);
   if (!Value.Check(extractedSchema, extracted) || partsOf(extracted).length === 0) {

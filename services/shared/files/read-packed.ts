@@ -11,9 +11,8 @@ interface PackedLimits {
 }
 
 /**
- * Reads the JSON of an object that a renderer has stored compressed. It is read and decompressed only up to a limit.
- *
- * @throws Error when it is missing, too large or damaged
+ * Reads the compressed JSON of an object that a renderer has stored. It is read and decompressed only up to a limit.
+ * @throws Error if it is missing, too large or damaged
  */
 export async function readPackedJson(
   store: Pick<FileStore, 'stat' | 'read'>,

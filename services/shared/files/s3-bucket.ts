@@ -36,10 +36,10 @@ export interface S3Options extends BucketClientOptions {
 
 const dayMs = 86_400_000;
 
-/** Reasons of a refusal of bytes that do not have the declared digests. */
+/** Reasons with which the bucket refuses bytes that do not have the declared digests. */
 const damaged = ['BadDigest', 'InvalidDigest', 'XAmzContentSHA256Mismatch'];
 
-/** Maximum number of uploads that the bucket refuses because their bytes were damaged on the way. */
+/** Maximum number of attempts that the bucket refuses because the bytes were damaged in transit. */
 const maxRefusals = 2;
 
 /** A bucket of Amazon S3, or of a server with the same API. */
@@ -78,7 +78,7 @@ export class S3Bucket implements ObjectBucket {
     ({ silenceMs: this.silenceMs, backoffMs: this.backoffMs } = this.#client);
   }
 
-  /** Uploads an object that no S3 server accepts: the MD5 is wrong. A service without the right to create gets another answer. */
+  /** Tries to upload an object with a wrong MD5, which no S3 server accepts. A service without the right to create gets another error. */
   async tryCreate(name: string, limits: ObjectLimits): Promise<void> {
     const object = { ...this.#object(name), Body: 'x', ContentMD5: Buffer.alloc(16).toString('base64') };
     const put = ({ library, signal }: BucketAttempt<S3>) => library.putObject(object, { abortSignal: signal });
@@ -125,7 +125,7 @@ export class S3Bucket implements ObjectBucket {
         ...(ContentDisposition === undefined ? {} : { contentDisposition: ContentDisposition }),
         ...(CacheControl === undefined ? {} : { cacheControl: CacheControl }),
         ...(Number.isFinite(expiresAt) ? { customTime: new Date(expiresAt).toISOString() } : {}),
-        // The ETag of an object that was uploaded in one request without encryption by KMS is its MD5.
+        // If an object was uploaded in one request without encryption by KMS, its ETag is its MD5.
         ...(/^[0-9a-f]{32}$/.test(generation) ? { md5Hash: Buffer.from(generation, 'hex').toString('base64') } : {}),
       };
     };
@@ -136,7 +136,7 @@ export class S3Bucket implements ObjectBucket {
     const read = async (attempt: BucketAttempt<S3>) =>
       buffer((await this.#read(attempt, { name, generation }, { start: 0, end: length - 1 })).Body as Readable);
     return this.#client.call<Buffer | null>('get', limits, read, {
-      // An empty object has no satisfiable range.
+      // An empty object has no range that can be satisfied.
       resultOf: (error) => (error.status === 416 ? Buffer.alloc(0) : nullIfMissing(error)),
     });
   }
@@ -174,7 +174,7 @@ export class S3Bucket implements ObjectBucket {
     };
     const make = ({ library, signal }: BucketAttempt<S3>) => library.copyObject(input, { abortSignal: signal });
     const copied = await this.#client.call<unknown>('create', limits, make, {
-      // The bucket was checked at the start of the service, so for a 404 the source or the destination is missing.
+      // The bucket was checked at the start of the service, so a 404 means that the source or the destination is missing.
       resultOf: ({ status }) => (status === 412 || status === 404 ? null : undefined),
     });
     return copied === null ? null : this.get(destination, limits);
@@ -213,13 +213,13 @@ function generationOf({ ETag }: { readonly ETag?: string | undefined }): string 
   return ETag.replaceAll('"', '');
 }
 
-/** The result null of an error that means that an object, or the requested generation of it, does not exist. */
+/** Converts an error to null if it means that an object, or the requested generation of it, does not exist. */
 const nullIfMissing = (error: ObjectError): null | undefined =>
   error.isObjectMissing || error.status === 412 ? null : undefined;
 
 /**
- * Returns the metadata of an object for S3. S3 has no custom time: the tag `expires-within-days` is the smallest power of two of days
- * after which the object has expired, for lifecycle rules that remove leftovers.
+ * Returns the metadata of an object for S3. S3 has no custom time. Instead, lifecycle rules that remove leftovers use the tag
+ * `expires-within-days`. Its value is the smallest power of two of days after which the object has expired.
  */
 function headersOf(
   { contentType, contentDisposition, cacheControl, customTime, metadata }: ObjectDescription,
@@ -235,7 +235,7 @@ function headersOf(
   };
 }
 
-/** Reasons of a status below 500 after which a retry can succeed. */
+/** Reasons that a retry can overcome, although the status is below 500. */
 const passing = ['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown', 'Throttling'];
 
 /** Reasons that mean the same as a 401. */

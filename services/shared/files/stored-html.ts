@@ -12,12 +12,12 @@ import { FileMessages, partSize, untilFound } from './file-messages.ts';
 const writeTimeoutMs = 10_000;
 
 /**
- * How long a read is repeated when a lagging replica does not have the HTML of a delivered job. It is longer than a
- * disconnected server needs to notice that and to catch up.
+ * Time for which a read is repeated if a replica that is behind does not have the HTML of a delivered job. It is longer than a disconnected
+ * server needs to notice that and to catch up.
  */
 const lagTimeoutMs = 15_000;
 
-/** Reading one message may take this long: over an election of the stream's leader. */
+/** Timeout of reading one message. It is longer than an election of the stream's leader. */
 const readTimeoutMs = 15_000;
 
 interface Head {
@@ -25,19 +25,18 @@ interface Head {
   readonly size: number;
 }
 
-/** Which html, and for whose renderers. */
+/** Identifies stored HTML and the region whose renderers can read it. */
 export interface StoredHtmlAddress {
   readonly region: Region;
-  /** One subject token, used once (the capture's uuid). */
+  /** One token of a subject, which is used once (the capture's uuid). */
   readonly name: string;
 }
 
 /**
- * Stores HTML that is too large for the message of its job in the stream of files, under a separate name until the job's deadline. The
- * renderers of its region can read it. The parts are written before the head that completes them.
- *
+ * Stores HTML that is too large for the message of its job. It is stored in the stream of files, under a name of its own, until the job's
+ * deadline. The renderers of its region can read it. The parts are written before the head that completes them.
  * @param expiresAt Unix milliseconds
- * @param now the same, by the clock of `expiresAt`
+ * @param now current time by the clock of `expiresAt`
  * @throws ServiceError STORAGE_FAILED
  */
 export async function storeHtml(
@@ -59,7 +58,7 @@ export async function storeHtml(
     await messages.createParts((part) => subjectOf(address, part), bytes, limits);
     await messages.create(subjectOf(address, 'head'), JSON.stringify(head), limits);
   } catch (error) {
-    // What is there of it would stay for as long as the whole was to.
+    // Without this call, the parts that were stored would stay until the HTML would have expired.
     session.jsm.streams.purge(streamNames.files, { filter: subjectOf(address, '>') }).catch(() => undefined);
     throw new ServiceError('STORAGE_FAILED', 'The html could not be handed on. Send the request again.', {
       cause: error,
@@ -68,11 +67,10 @@ export async function storeHtml(
 }
 
 /**
- * Reads stored HTML. It is kept, so that a second delivery of the job can read it too.
- *
- * @param reading `by-subject`: with the rights of a region's renderers
- * @throws ServiceError STORAGE_FAILED when it is missing or incomplete; StoreUnavailableError when NATS does not answer, or a replica does
- *   not have it
+ * Reads stored HTML. It is not removed, so that a second delivery of the job can read it too.
+ * @param reading `by-subject` reads with the rights of a region's renderers
+ * @throws ServiceError STORAGE_FAILED if it is missing or incomplete; StoreUnavailableError if NATS does not answer, or a replica does not
+ * have it
  */
 export async function readHtml(
   session: NatsSession,
@@ -88,7 +86,7 @@ export async function readHtml(
     return bytes.toString('utf8');
   } catch (error) {
     const message = 'The supplied html could not be read back. Send the request again.';
-    // A replica may lag for longer than it is asked here: the leader knows.
+    // A replica may be behind for longer than this function retries, so the leader is asked.
     const mayPass = isTransient(error) || (reading === 'by-subject' && error instanceof PartMissingError);
     if (mayPass) throw new StoreUnavailableError(message, { cause: error });
     throw new ServiceError('STORAGE_FAILED', message, { cause: error });
@@ -96,9 +94,9 @@ export async function readHtml(
 }
 
 /**
- * Makes HTML that was stored for one region's renderers readable for another region's.
- *
- * @param expiresAt Unix milliseconds, of the copy; `now`: by the same clock
+ * Copies HTML that was stored for the renderers of one region, so that those of another region can read it.
+ * @param expiresAt expiry of the copy, Unix milliseconds
+ * @param now current time by the same clock
  * @throws HtmlMissingError; ServiceError STORAGE_FAILED
  */
 export async function copyHtml(
@@ -114,7 +112,7 @@ export async function copyHtml(
   await storeHtml(session, { region: to, name }, await readHtml(session, from), expiresAt, now);
 }
 
-/** The html was not stored, or is not stored any more: nothing can be rendered from it. */
+/** Thrown if the html does not exist, because it was never stored or was removed. Nothing can be rendered from it. */
 export class HtmlMissingError extends ServiceError<'STORAGE_FAILED'> {
   constructor() {
     super('STORAGE_FAILED', 'The supplied html is not stored any more. Send the request again.');
@@ -133,7 +131,7 @@ async function isThere(session: NatsSession, address: StoredHtmlAddress): Promis
 
 class PartMissingError extends Error {}
 
-/** Removes stored HTML from all regions; missing HTML is no error. */
+/** Removes stored HTML from all regions. It is not an error if there is none. */
 export async function removeHtml(session: NatsSession, name: string): Promise<void> {
   await session.jsm.streams.purge(streamNames.files, { filter: prefixed(`files.html.*.${name}.*`) });
 }

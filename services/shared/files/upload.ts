@@ -3,7 +3,7 @@ import type { StoredType } from '../api/formats.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import type { ExpectedUpload, NewFile, Upload } from './file-store.ts';
 
-/** Returns the strong validator of these bytes, which is the same in every store. */
+/** Returns the strong validator of these bytes, which is the same in every kind of store. */
 export function contentTag(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 }
@@ -27,15 +27,15 @@ export function uploadOf(file: NewFile, object: string, etag: string): Upload {
   return cacheSeconds === undefined ? upload : { ...upload, cacheSeconds };
 }
 
-/** Reasons why an upload is rejected. `foreign`: it is not the requested object, or has another description. */
+/** Reasons why an upload is rejected. `foreign` means that it is not the requested object, or has another description. */
 export const uploadRejections = ['missing', 'wrong_type', 'wrong_size', 'foreign', 'expired'] as const;
 export type UploadRejection = (typeof uploadRejections)[number];
 
-/** An upload that does not match the request and cannot become the file of a capture. */
+/** Thrown if an upload does not match the request. It then cannot become the file of a capture. */
 export class UploadRejectedError extends ServiceError<'STORAGE_FAILED'> {
   readonly reason: UploadRejection;
 
-  /** @param detail for the log */
+  /** @param detail text for the log */
   constructor(reason: UploadRejection, detail: string) {
     super('STORAGE_FAILED', undefined, { cause: new Error(`the upload was rejected: ${detail}`) });
     this.name = 'UploadRejectedError';
@@ -46,7 +46,10 @@ export class UploadRejectedError extends ServiceError<'STORAGE_FAILED'> {
 /** Number of bytes that identify a file type. */
 export const signatureBytes = 32;
 
-/** Maximum difference of an upload's expiry from the requested one, for the clocks of renderers and the wait in the queue. */
+/**
+ * Maximum difference between an upload's expiry and the requested one. It allows for wrong clocks of renderers and for the wait in the
+ * queue.
+ */
 export const expiryToleranceMs = 10 * 60_000;
 
 const defaultMaxBytes = 512 * 1024 * 1024;
@@ -68,7 +71,7 @@ export function verifyClaim(
   if (!isCount(upload.width, maxPixelsOnSide) || !isCount(upload.height, maxPixelsOnSide)) {
     throw new UploadRejectedError('wrong_size', `it is said to be of ${upload.width} × ${upload.height} px`);
   }
-  // Other types, such as an array of strings, would be written into the metadata of the file.
+  // Values of other types, such as an array of strings, would be written into the metadata of the file.
   if (typeof upload.etag !== 'string' || typeof upload.object !== 'string') {
     throw new UploadRejectedError('foreign', 'its description is of another form');
   }

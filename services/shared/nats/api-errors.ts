@@ -3,7 +3,7 @@ import { jserrors, JetStreamStatusError } from '@nats-io/jetstream/internal';
 import { ConnectionError, NoRespondersError, TimeoutError } from '@nats-io/nats-core';
 import { DeadlineError } from '../runtime/deadline.ts';
 
-/** Error codes of the JetStream API that are handled specially (server/errors.json of nats-server). */
+/** Error codes of the JetStream API that the services handle (server/errors.json of nats-server). */
 const codes = {
   messageNotFound: 10037,
   streamNameInUse: 10058,
@@ -16,9 +16,9 @@ const codes = {
 } as const;
 
 /**
- * Error codes of a server that starts, stops, elects a leader or is temporarily short of a resource, although their
- * HTTP-like status is not 503: a retry may succeed. (They include full disks and used-up limits, since files expire:
- * every caller that retries has a deadline.)
+ * Error codes after which a retry may succeed, although their HTTP-like status is not 503: the server starts, stops, elects a leader, or is
+ * temporarily short of a resource. Full disks and used-up limits belong to them, since files expire. Every caller that retries has a
+ * deadline.
  */
 const transientCodes: ReadonlySet<number> = new Set([
   10002, // the account's limits are used up
@@ -45,24 +45,24 @@ const lasting503: ReadonlySet<number> = new Set([
   10036, // is not supported in a cluster
 ]);
 
-/** Statuses of direct gets, which have no code: the server is busy, or its store is not available yet. */
+/** Statuses of direct gets, which have no error code. They mean that the server is busy, or that its store is not available yet. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 429, 503]);
 
 /**
- * Text of the server's error for a failed write while it closes the stream during a shutdown. Only the text distinguishes it: other errors
- * with that code are about what may be stored.
+ * Text of the server's error for a failed write while it closes the stream during a shutdown. Only the text shows this, because other
+ * errors with the same code are permanent.
  */
 const storeClosed = 'store is closed';
 
 const codeOf = (error: unknown): number | undefined => (error instanceof JetStreamApiError ? error.code : undefined);
 
-/** Returns whether a compare-and-set failed because another client wrote first; nothing was written. */
+/** Returns whether a compare-and-set failed because another client wrote first. Nothing was written then. */
 export function isWriteConflict(error: unknown): boolean {
   const code = codeOf(error);
   return code === codes.wrongLastSequence || code === codes.wrongLastSequenceUnknown;
 }
 
-/** The stream is full (`max_bytes` with `discard: new`), so retries do not help. */
+/** Whether the stream is full (`max_bytes` with `discard: new`), so that retries do not help. */
 export function isStreamFull(error: unknown): boolean {
   return codeOf(error) === codes.storeFailed && !isStoreClosed(error) && !isSubjectTaken(error);
 }
@@ -72,33 +72,32 @@ function isStoreClosed(error: unknown): boolean {
 }
 
 /**
- * The subject has a message in a stream with one message for each subject (`discard_new_per_subject`); nothing was
- * written. The server uses one code for this and for a full stream; only the text differs (ErrMaxMsgsPerSubject in
- * server/store.go).
+ * Whether the subject already has a message in a stream that allows one for each subject (`discard_new_per_subject`). Nothing was written
+ * then. The server uses one code for this error and for a full stream; only the text differs (ErrMaxMsgsPerSubject in server/store.go).
  */
 export function isSubjectTaken(error: unknown): boolean {
   return codeOf(error) === codes.storeFailed && (error as Error).message.includes('per subject');
 }
 
 export function isMessageMissing(error: unknown): boolean {
-  // A batch read reports it as a status instead.
+  // A read of several messages reports this error as a status instead.
   if (error instanceof JetStreamStatusError) return error.code === 404;
   return codeOf(error) === codes.messageNotFound;
 }
 
-/** The stream or consumer does not exist (yet). */
+/** Whether the stream or consumer does not exist (yet). */
 export function isNotProvisioned(error: unknown): boolean {
   const code = codeOf(error);
   return code === codes.streamNotFound || code === codes.consumerNotFound;
 }
 
-/** The stream or consumer exists with another configuration. */
+/** Whether the stream or consumer exists with another configuration. */
 export function isDifferentConfig(error: unknown): boolean {
   const code = codeOf(error);
   return code === codes.streamNameInUse || code === codes.consumerExists;
 }
 
-/** No subscriber on the subject. For a JetStream API subject: the stream or consumer does not exist or has no leader. */
+/** Whether the subject has no subscriber. A JetStream API subject has none if the stream or consumer does not exist or has no leader. */
 export function isNoResponders(error: unknown): boolean {
   return error instanceof NoRespondersError || (error instanceof Error && error.cause instanceof NoRespondersError);
 }

@@ -12,7 +12,7 @@ import { ServerClock } from './server-clock.ts';
 /** Minimum version of nats-server, for atomic batches, message TTL and schedules. */
 export const minNatsVersion = '2.14.0';
 
-/** One connection and its clients. */
+/** One connection to NATS and its clients. */
 export interface NatsSession {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
@@ -22,8 +22,8 @@ export interface NatsSession {
   /** Prefix of the subjects of JetStream API requests, for requests that the clients do not support. */
   readonly apiPrefix: string;
   /**
-   * Prefix of the subjects for writes to keys of buckets, and for subscriptions to writes on the same server. Leaf nodes do not forward
-   * `$KV` between domains.
+   * Prefix of the subjects for writes to keys of buckets, and for subscriptions to writes on the same server. A leaf node needs another
+   * prefix than `$KV`, which leaf nodes do not forward between domains.
    */
   readonly kvPrefix: string;
   /** The server's clock. `followServerClock` and `learn` keep it accurate. */
@@ -32,10 +32,7 @@ export interface NatsSession {
   readonly now: () => number;
   /** Whether the connection is currently open. */
   connected(): boolean;
-  /**
-   * Calls the listener with every connection event, after `connected` reflects it, until the returned function is
-   * called.
-   */
+  /** Calls the listener with every connection event until the returned function is called. `connected` is up to date in the listener. */
   onStatus(listener: (status: Status) => void): () => void;
 }
 
@@ -45,34 +42,34 @@ export interface NatsOptions {
   readonly user?: string;
   /** Password, or the content of the user's credentials file for servers in operator mode. */
   readonly password?: string;
-  /** Files with the login, in place of `user` and `password`. They are read at each connection. */
+  /** Files with the login, instead of `user` and `password`. They are read at each connection. */
   readonly loginFiles?: NatsLoginFiles;
-  /** If undefined, the server decides, and certificates are verified with the authorities that Node.js knows. */
+  /** If undefined, the server decides whether TLS is used. Certificates are verified with the authorities that Node.js knows. */
   readonly tls?: NatsTls;
   /** The JetStream domain; by default that of the server. */
   readonly domain?: string;
-  /** Shown by the server's monitoring. */
+  /** Name of the connection, which the server's monitoring shows. */
   readonly name: string;
   /**
    * Prefix of the subjects for replies to this connection: `_INBOX.<service>`. A user of the server may be permitted to
    * receive only the replies to its own service. By default `_INBOX`, as in the client.
    */
   readonly inboxPrefix?: string;
-  /** Default: a new clock. */
+  /** The clock of the session. Default: a new clock. */
   readonly clock?: ServerClock;
   readonly log: Logger;
-  /** Ends waiting for a server that does not answer. */
+  /** Aborts the wait for a server that does not answer. */
   readonly signal: AbortSignal;
   /**
-   * Called at each failed attempt of the first connection with its problem. With it, a server that is too old or
-   * refuses the user is retried like any other, because the caller reports the problem.
+   * Called with the problem at each failed attempt of the first connection. If it is given, the caller reports the problem. Therefore a
+   * server that is too old, or that refuses the user, is then retried like any other.
    */
   readonly onProblem?: (problem: ConnectionProblem) => void;
 }
 
 /**
- * Connects, and waits for the server without a time limit; later reconnects without a limit. Throws if the server is
- * older than {@link minNatsVersion}, refuses the user, or if `signal` aborts.
+ * Connects to NATS. Waits for the server without a time limit, and later reconnects without a limit. Throws if the server is older than
+ * {@link minNatsVersion}, if the server refuses the user, or if `signal` aborts.
  */
 export async function connectNats(options: NatsOptions): Promise<NatsSession> {
   const { log, signal, onProblem } = options;
@@ -88,7 +85,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
         maxReconnectAttempts: -1,
         reconnectTimeWait: 250,
         reconnectJitter: 250,
-        // Detects a half-open connection, or a server that hangs, by two pings without an answer: within 6 s.
+        // Two pings without an answer, which take 6 s, reveal a half-open connection or a server that hangs.
         pingInterval: 2000,
         maxPingOut: 2,
         ignoreAuthErrorAbort: true,
@@ -110,7 +107,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
 /** First line of the credentials of a user of servers in operator mode: a JWT and the seed of its key. */
 const credentialsBegin = '-----BEGIN NATS USER JWT-----';
 
-/** Extracts the user from addresses, because the client would parse it as a port. All servers have the same user. */
+/** Extracts the user from addresses. The client would parse the user as a port. All servers have the same user. */
 function serversOf({ url, user, password, loginFiles, log }: NatsOptions) {
   const addresses = url.split(',').map((address) => /^\s*(\w+:\/\/)?(?:([^@/]*)@)?(.*?)\s*$/.exec(address) ?? []);
   const servers = addresses.map(([, scheme = '', , host = '']) => scheme + host);
@@ -148,7 +145,7 @@ async function openSession(
       `the NATS server is version ${version}; webcapture needs ${minNatsVersion} or newer. Upgrade nats-server.`,
     );
   }
-  // The check requests account info, which fails on a server that is still recovering its streams. Later errors are more specific.
+  // The check would request account info, which fails on a server that is still recovering its streams. Later errors are more specific.
   const options = { checkAPI: false, ...(domain === undefined ? {} : { domain }) };
   const js = jetstream(nc, options);
   const jsm = await jetstreamManager(nc, options);
@@ -185,7 +182,7 @@ async function openSession(
   };
 }
 
-/** Whether version `a` is older than `b`. Invalid versions count as older. */
+/** Whether version `a` is older than `b`. An invalid version counts as older. */
 export function olderThan(a: string, b: string): boolean {
   try {
     return compare(parseSemVer(a), parseSemVer(b)) < 0;
@@ -197,7 +194,7 @@ export function olderThan(a: string, b: string): boolean {
 /** Timeout of the check whether the server answers. */
 const reachTimeoutMs = 3000;
 
-/** Whether the server answers now. Detects a broken connection earlier than the pings. Never throws. */
+/** Whether the server answers now. Detects a broken connection earlier than the pings do. Never throws. */
 export async function reachesNats({ nc }: Pick<NatsSession, 'nc'>): Promise<boolean> {
   try {
     await withDeadline(nc.rtt(), reachTimeoutMs, 'reaching NATS');
@@ -207,12 +204,12 @@ export async function reachesNats({ nc }: Pick<NatsSession, 'nc'>): Promise<bool
   }
 }
 
-/** Timeout of sending pending messages, which takes little time if the server is reachable. */
+/** Timeout of sending pending messages. If the server can be reached, this takes little time. */
 const drainMs = 5000;
 
 /**
- * Sends pending messages and closes the connection. Without a server it closes immediately, because a drain would wait for one without a
- * limit. Never throws.
+ * Sends pending messages and closes the connection. If there is no server, closes it immediately, because a drain would wait for a server
+ * without a limit. Never throws.
  */
 export async function closeNats(session: NatsSession): Promise<void> {
   try {

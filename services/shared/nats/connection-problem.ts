@@ -15,13 +15,13 @@ export interface ConnectionProblem {
   readonly message: string;
 }
 
-/** The server lacks features that this version needs. */
+/** Thrown if the server lacks features that this version needs. */
 export class UnfitServerError extends Error {}
 
-/** Error codes of OpenSSL and Node.js about certificates of either side. */
+/** Error codes of OpenSSL and Node.js about certificates of the server or the client. */
 const certificateCode = /CERT|SIGNATURE|ERR_SSL|ERR_TLS|ERR_OSSL|SELF_SIGNED|UNABLE_TO_GET_ISSUER/;
 
-/** Describes in one line why a connection failed. `url` may contain a password, which is omitted. */
+/** Describes in one line why a connection failed. `url` may contain a password, which is not shown. */
 export function connectionProblem(
   error: unknown,
   { url, user, loginFiles }: { readonly url: string; readonly user?: string; readonly loginFiles?: NatsLoginFiles },
@@ -59,7 +59,7 @@ function rootOf(error: unknown): { readonly code: string; readonly text: string 
   while (root instanceof Error && root.cause instanceof Error) root = root.cause;
   const { code = '' } = root as { readonly code?: unknown };
   const text = root instanceof Error ? root.message : String(root);
-  // Node.js appends advice about its command line.
+  // Node.js appends advice about its own command line, which is removed.
   return {
     code: typeof code === 'string' ? code : '',
     text: text.replace(/; if the root CA .*$/, '').replace(/\.$/, ''),

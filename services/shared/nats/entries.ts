@@ -17,7 +17,7 @@ export interface Entry<T> {
 
 export interface WriteOptions {
   readonly ttlSeconds?: number;
-  /** Identifies the write to readers of the value, so that a writer whose answer was lost can recognize its own. */
+  /** Identifies the write to readers of the value. A writer that got no answer can recognize its own write. */
   readonly writeId?: string;
 }
 
@@ -25,9 +25,8 @@ export interface WriteOptions {
 const writeIdHeader = 'Webcapture-Write-Id';
 
 /**
- * How a value is read: from the leader, or from any replica with a request whose subject contains the key, so that users
- * of the server can be permitted to read only some keys. A replica may return an old value, or none although there is
- * one.
+ * How a value is read. `from-leader`: from the leader. `by-subject`: from any replica, with a request whose subject contains the key; the
+ * server can then permit a user to read only some keys. A replica may return an old value, or none although there is one.
  */
 export type Reading = 'from-leader' | 'by-subject';
 
@@ -56,7 +55,7 @@ export class Entries {
     return { subject: this.subject(key), data: JSON.stringify(value), expectedSequence };
   }
 
-  /** Returns the value, or null. */
+  /** Returns the value; null if there is none. */
   async get<T>(key: string): Promise<Entry<T> | null> {
     const message = await this.#last(key);
     if (message === null || isTombstone(message.header)) return null;
@@ -69,15 +68,12 @@ export class Entries {
     return this.#write(key, value, undefined, options);
   }
 
-  /**
-   * Writes only if the key has not been written since `revision` (0: the key must not exist); otherwise throws a write
-   * conflict.
-   */
+  /** Writes only if the key has not been written since `revision` (0: if the key does not exist). Otherwise throws a write conflict. */
   update(key: string, value: unknown, revision: number, options: WriteOptions = {}): Promise<number> {
     return this.#write(key, value, revision, options);
   }
 
-  /** Creates a key; a deleted or expired one counts as missing. Throws a write conflict if it exists. */
+  /** Creates a key. Throws a write conflict if it exists. A deleted or expired key counts as missing. */
   async create(key: string, value: unknown, options: WriteOptions = {}): Promise<number> {
     try {
       return await this.#write(key, value, 0, options);
@@ -88,11 +84,11 @@ export class Entries {
     }
   }
 
-  /** Deletes the value and notifies watchers. With `revision`, only if the key has not been written since. */
+  /** Deletes the value and notifies watchers. With `revision`, deletes it only if the key has not been written since. */
   async delete(key: string, revision?: number): Promise<void> {
     const fields = headers();
-    // A subject keeps one message, so the marker replaces the value. A roll-up would do the same, but a stream that
-    // allows roll-ups lets a user who may write one key remove all others (`Nats-Rollup: all`).
+    // A subject keeps one message, so the marker replaces the value. A roll-up would do the same. But if a stream allows roll-ups, a user
+    // who may write one key can remove all others (`Nats-Rollup: all`).
     fields.set('KV-Operation', 'DEL');
     // The marker expires, so that deleted keys do not pile up.
     fields.set('Nats-TTL', '60s');
@@ -145,12 +141,12 @@ export interface BatchWrite extends WriteOptions {
 }
 
 /**
- * Writes all or none, each only if its subject has not been written since `expectedSequence`. All subjects must belong to one stream with
- * `allow_atomic`. Returns the stream sequence of the last write. Throws a JetStreamApiError, which `isWriteConflict` recognizes when another
- * client was first.
+ * Writes all values or none, each only if its subject has not been written since `expectedSequence`. All subjects must belong to one stream
+ * with `allow_atomic`. Returns the stream sequence of the last write. Throws a JetStreamApiError that `isWriteConflict` recognizes if
+ * another client was first.
  *
- * Every part is published separately and only the last one as a request: the client's batch drops the expectations and hides the
- * server's error. A batch that timed out may have been committed: read before a retry.
+ * Every part is published separately, and only the last one as a request: the client's own batch drops the expectations and hides the
+ * server's error. A batch that timed out may have been committed, so read before a retry.
  */
 export async function commitBatch(
   nc: NatsConnection,
@@ -179,10 +175,9 @@ export async function commitBatch(
 }
 
 /**
- * Changes the value of a key by compare-and-set until it succeeds. `next` maps the current value (null: none) to the new one: the same
- * object keeps it, null deletes it. Returns the resulting value.
- *
- * @param ttlSeconds of a written value; undefined: it does not expire
+ * Changes the value of a key by compare-and-set until it succeeds. `next` maps the current value (null: there is none) to the new one. If
+ * it returns the same object, the value stays; if it returns null, the value is deleted. Returns the resulting value.
+ * @param ttlSeconds time to live of a written value; if undefined, it does not expire
  */
 export function changeEntry<T extends object, Next extends T | null>(
   entries: Entries,

@@ -1,7 +1,7 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import { isMessageMissing } from './api-errors.ts';
 
-/** `jsm.streams` reads from the leader of the stream; `jsm.direct` from any replica, which may lag. */
+/** Reads messages: `jsm.streams` from the leader of the stream, `jsm.direct` from any replica, which may be behind. */
 export interface MessageReader<Query> {
   getMessage(stream: string, query: Query): Promise<StoredMsg | null>;
 }

@@ -18,7 +18,7 @@ interface LoginFileProblem {
   readonly message: string;
 }
 
-/** Files of a login are unreadable or malformed. */
+/** Thrown if files of a login are unreadable or malformed. */
 export class LoginFileError extends Error {
   readonly problems: readonly LoginFileProblem[];
 
@@ -56,8 +56,8 @@ export function readLogin(files: NatsLoginFiles): Login {
 }
 
 /**
- * Returns an authenticator that reads the files at each connection, so that they can be replaced. If they cannot be read at a
- * reconnection, it uses the previous login, because the client closes the connection forever if its authenticator throws.
+ * Returns an authenticator that reads the files at each connection, so that they can be replaced. If they cannot be read at a reconnection,
+ * it uses the previous login. It must not throw then, because the client would close the connection forever.
  */
 export function loginAuthenticator(files: NatsLoginFiles, log: Pick<Logger, 'warn'>): Authenticator {
   let login = readLogin(files);
@@ -83,7 +83,7 @@ function textOf(path: string | undefined, report: (message: string) => void): st
   }
 }
 
-/** Returns the content of a block between its lines BEGIN and END, or an empty text. */
+/** Returns the content of a block between its lines BEGIN and END; an empty text if there is none. */
 function blockOf(text: string, name: string): string {
   return new RegExp(`-{3,}BEGIN ${name}-{3,}([^]*?)-{3,}END ${name}-{3,}`).exec(text)?.[1] ?? '';
 }
@@ -96,7 +96,7 @@ function checkedJwt(text: string, path: string | undefined, report: (message: st
   return undefined;
 }
 
-/** Returns the public key of the user that a JWT is for. */
+/** Returns the public key of the user of a JWT. */
 function userOfJwt(jwt: string): string | undefined {
   const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(jwt) ?? [];
   try {
@@ -116,7 +116,7 @@ function checkedSeed(text: string, path: string | undefined, report: (message: s
     if (user.startsWith('U')) return { bytes, user };
     report(`${path} has the seed of another key than that of a user: it must begin with SU`);
   } catch {
-    // The cause may contain the seed.
+    // The cause is omitted, because it may contain the seed.
     report(`${path} has no valid seed of an NKey, which begins with SU`);
   }
   return undefined;

@@ -11,10 +11,10 @@ const sampleTimeoutMs = 2000;
 /** Interval of measurements. The clocks of two machines drift by some milliseconds an hour. */
 const measureIntervalMs = 60_000;
 
-/** Minimum difference of the local clock that is logged. */
+/** Minimum difference between the local clock and the server's that is logged. */
 const notableMs = 1000;
 
-/** Measures the server's time, with the leader of a stream that is read constantly. Throws if it does not answer. */
+/** Measures the server's time by reading from the leader of a stream that is read constantly. Throws if the server does not answer. */
 export async function measureClock({
   nc,
   apiPrefix,
@@ -33,8 +33,8 @@ export async function measureClock({
 }
 
 /**
- * Keeps the session's clock accurate until the signal aborts: measures it when the streams exist, then periodically, and after each
- * reconnection, because that may be another server. For processes that may use the JetStream API. Never throws.
+ * Keeps the session's clock accurate until the signal aborts. Measures it when the streams exist, then periodically, and after each
+ * reconnection, because the new server may have another clock. Only for processes that may use the JetStream API. Never throws.
  */
 export async function followServerClock(
   session: NatsSession,
@@ -46,7 +46,7 @@ export async function followServerClock(
     if (type === 'reconnect') reconnected.abort();
   });
   for (let failures = 0; !signal.aborted;) {
-    // Created before the measurement, so that a reconnection during it is not missed.
+    // The controller is created before the measurement, so that a reconnection during the measurement is not missed.
     reconnected = new AbortController();
     try {
       await measureClock(session);

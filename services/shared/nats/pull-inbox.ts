@@ -10,15 +10,15 @@ import {
 } from '@nats-io/nats-core';
 import type { NatsSession } from './connect.ts';
 
-/** A status of the server for a pull request. */
+/** A status that the server sends for a pull request. */
 export interface PullStatus {
   readonly code: number;
   readonly description: string;
-  /** Number of messages that the request was still waiting for when it ended, if the server reports it. */
+  /** Number of messages for which the request was still waiting when it ended, if the server reports it. */
   readonly pending: number | null;
 }
 
-/** A puller of messages from a durable over the inbox. */
+/** Pulls messages of a durable through the inbox. */
 export interface Puller {
   readonly stream: string;
   readonly durable: string;
@@ -27,7 +27,7 @@ export interface Puller {
   answered(request: string, status: PullStatus): void;
   /** Called if the user of this connection may not pull. */
   denied(error: Error): void;
-  /** Called when all requests are lost and will not be answered. */
+  /** Called when all requests are lost. They get no answer. */
   lost(): void;
   /** Called when requests work again. */
   resumed(): void;
@@ -38,10 +38,11 @@ export interface Puller {
 /**
  * Receives the messages of all pull requests of a process with one subscription, `<prefix>.<nuid>.*`. A subscription for each request would
  * cost the server a SUB and an UNSUB that cross the routes of its cluster. The subject of the acknowledgement identifies the consumer of a
- * message; the last token identifies the request of a status. (The client's shared subscription for replies would drop both.)
+ * message; the last token of the subject identifies the request of a status. (The client's shared subscription for replies would drop
+ * both.)
  *
- * Requests are cancelled by unsubscribing: the server forgets requests without a subscriber, so nothing is delivered to a broken connection
- * or a puller that left.
+ * Requests are cancelled by unsubscribing: the server forgets requests without a subscriber. It therefore delivers nothing to a broken
+ * connection or to a puller that left.
  */
 export class PullInbox {
   readonly #session: NatsSession;
@@ -65,7 +66,7 @@ export class PullInbox {
     return !this.#isClosed && this.#session.connected() && !nc.isClosed() && !nc.isDraining();
   }
 
-  /** Closes all pullers. Messages in transit are nak'd. */
+  /** Closes all pullers. Messages that are on the way are nak'd. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -74,7 +75,9 @@ export class PullInbox {
     drain(this.#subscription);
   }
 
-  /** Adds a puller; returns the id for its requests. A durable can have only one puller, because messages do not identify it. */
+  /**
+   * Adds a puller and returns the id for its requests. A durable can have only one puller, because a message identifies only its durable.
+   */
   join(puller: Puller): string {
     const name = nameOf(puller.stream, puller.durable);
     if (this.#pullers.has(name)) throw new Error(`messages of ${name} are already being pulled`);
@@ -84,7 +87,7 @@ export class PullInbox {
     return id;
   }
 
-  /** `hasRequests`: the server may still deliver messages to the puller. */
+  /** Removes a puller. `hasRequests` means that the server may still deliver messages to it. */
   leave(puller: Puller, id: string, hasRequests: boolean): void {
     const name = nameOf(puller.stream, puller.durable);
     if (this.#pullers.get(name) === puller) this.#pullers.delete(name);
@@ -95,7 +98,7 @@ export class PullInbox {
     queueMicrotask(() => this.#renew());
   }
 
-  /** Sends a request; `request` must be one token of a subject. */
+  /** Sends a request. `request` must be one token of a subject. */
   ask(puller: Puller, id: string, request: string, body: Record<string, unknown>): void {
     // The server closes a subscription that it refuses.
     if (this.#subscription.isClosed()) this.#subscription = this.#subscribe();
@@ -112,7 +115,7 @@ export class PullInbox {
     this.#prefix = createInbox(this.#session.inboxPrefix);
     return this.#session.nc.subscribe(`${this.#prefix}.*`, {
       callback: (error, message) => {
-        // Refused subscriptions arrive as a status, too.
+        // If the server refuses the subscription, it reports that as a status too.
         if (error === null) this.#receive(message);
       },
     });
@@ -123,7 +126,7 @@ export class PullInbox {
     if (message.reply?.startsWith('$JS.ACK.') === true) {
       const pulled = pulledMessage(this.#session.nc, message);
       const puller = this.#pullers.get(nameOf(pulled.stream, pulled.consumer));
-      // The puller has left: return the message for another one.
+      // The puller has left, so the message is returned for another one.
       if (puller === undefined) pulled.nak(1);
       else puller.delivered(pulled);
       return;
@@ -158,10 +161,7 @@ export class PullInbox {
     }
   }
 
-  /**
-   * Subscribes to a new subject: remaining pullers request again, and messages to the former subject are still
-   * received.
-   */
+  /** Subscribes to a new subject. The remaining pullers request messages again, and messages to the former subject are still received. */
   #renew(): void {
     this.#isRenewing = false;
     if (!this.connected) return;
@@ -180,7 +180,7 @@ const nameOf = (stream: string, durable: string) => `${stream}/${durable}`;
 /** Ends a subscription when all messages that the server had sent are received. */
 function drain(subscription: Subscription): void {
   if (subscription.isClosed()) return;
-  // Without a connection there is nothing to receive.
+  // Without a connection, no messages can arrive.
   subscription.drain().catch(() => undefined);
 }
 
@@ -188,11 +188,11 @@ function drain(subscription: Subscription): void {
 export interface Delivery {
   readonly stream: string;
   readonly consumer: string;
-  /** 1 on the first delivery. */
+  /** Number of deliveries of the message, including this one. */
   readonly delivery: number;
   /** Sequence in the stream. */
   readonly sequence: number;
-  /** Sequence of this delivery in its consumer. */
+  /** Sequence of this delivery in the consumer. */
   readonly consumerSequence: number;
   /** When the server stored the message; Unix milliseconds by its clock. */
   readonly timestamp: number;
@@ -205,11 +205,11 @@ export interface PulledMessage extends Delivery {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly headers?: MsgHdrs | undefined;
-  /** Prevents a redelivery for another ack wait. */
+  /** Restarts the ack wait, so that the message is not redelivered. */
   working(): void;
-  /** Acknowledges the message. Awaits the server's confirmation, because an unconfirmed ack may be lost if the server dies. */
+  /** Acknowledges the message. Awaits the server's confirmation, because an ack without one may be lost if the server dies. */
   ack(timeoutMs?: number): Promise<void>;
-  /** Requests a redelivery after the delay. (Without a delay, the maximum number of deliveries is soon reached.) */
+  /** Requests a redelivery after the delay. Without a delay, the maximum number of deliveries would soon be reached. */
   nak(delayMs: number): void;
   /** Prevents redeliveries. The server publishes the reason in an advisory. */
   terminate(reason: string): void;
@@ -227,15 +227,15 @@ export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
     ack: async (timeoutMs = 2000) => {
       await nc.request(reply, '+ACK', { timeout: timeoutMs });
     },
-    // The server interprets fractions of a nanosecond as no delay.
+    // The server treats a fraction of a nanosecond as no delay.
     nak: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
     terminate: (reason) => nc.publish(reply, `+TERM ${reason}`),
   };
 }
 
 /**
- * `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; newer servers put
- * `<domain>.<account>` before the stream and may append a token.
+ * Parses `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`. Newer servers put `<domain>.<account>`
+ * before the stream and may append a token.
  */
 export function parseAckSubject(subject: string): Delivery {
   const tokens = subject.split('.');

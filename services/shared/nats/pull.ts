@@ -3,7 +3,7 @@ import { ConnectionError, nanos } from '@nats-io/nats-core';
 import { backoffMs, DeadlineError } from '../runtime/deadline.ts';
 import type { PulledMessage, Puller, PullInbox, PullStatus } from './pull-inbox.ts';
 
-/** The durable does not exist: it is not provisioned yet, or was removed with its region. */
+/** Thrown if the durable does not exist, because it is not provisioned yet or was removed with its region. */
 export class ConsumerMissingError extends JetStreamError {}
 
 /** Statuses of the server for a pull request. */
@@ -14,7 +14,7 @@ export interface PullOptions {
   readonly durable: string;
   /** Called with every message, including late ones; there may be more than requested. */
   readonly onMessage: (message: PulledMessage) => void;
-  /** Called with the first of several consecutive failures, then with every twentieth. Attempts continue. */
+  /** Called with the first of several consecutive failures, and then with every twentieth. Attempts continue. */
   readonly onProblem?: (error: Error) => void;
   /** Maximum time that a request waits on the server. */
   readonly expiresMs?: number;
@@ -24,16 +24,16 @@ export interface PullOptions {
 
 const retryMs = { first: 200, last: 5000 } as const;
 
-/** One in this many failures in a row is reported. */
+/** Interval, in consecutive failures, at which one is reported. */
 const problemEvery = 20;
 
-/** Requests that end within this time are renewed together. */
+/** Time within which requests that end are renewed together. */
 const gatherMs = 10;
 
-/** If less than this remains until the current requests end, a new request ends later than they do. */
+/** If the current requests end sooner than this, a new request does not join them but ends later. */
 const minWaitMs = 2000;
 
-/** Time after its end by which the server has forgotten a request. */
+/** Time after the end of a request after which the server has certainly forgotten it. */
 const overdueMs = 3000;
 
 const pollTimeoutMs = 2000;
@@ -43,7 +43,7 @@ interface Cohort {
   readonly id: number;
   /** End of the cohort on the monotonic clock. */
   readonly endsAt: number;
-  /** Number of messages that may still arrive for them. */
+  /** Number of messages that may still arrive for these requests. */
   asked: number;
 }
 
@@ -53,11 +53,10 @@ interface Poll {
 }
 
 /**
- * Pulls exactly as many messages from a durable as were requested, over the inbox of the process. Requests wait on the server for a minute and
- * are renewed together: an idle process makes one request a minute. They are repeated after a reconnection, after the server forgot them,
- * and with increasing delays while the consumer is missing or has no leader.
- *
- * A delivered message is never dropped, because that would use up a delivery of a job that no renderer started.
+ * Pulls exactly as many messages from a durable as were requested, through the inbox of the process. Requests wait on the server for a
+ * minute and are renewed together, so an idle process makes one request a minute. They are repeated after a reconnection and after the
+ * server forgot them. While the consumer is missing or has no leader, they are repeated with increasing delays. A delivered message is
+ * never dropped: that would use up a delivery of a job that no renderer started.
  */
 export class PullSubscription {
   readonly #inbox: PullInbox;
@@ -66,9 +65,9 @@ export class PullSubscription {
   readonly #heartbeatMs: number;
   readonly #puller: Puller;
   readonly #id: string;
-  /** Number of requested messages without a request on the server. */
+  /** Number of wanted messages for which the server has no request. */
   #wanted = 0;
-  /** Oldest first; usually at most two. */
+  /** The oldest cohort comes first. There are usually at most two. */
   #cohorts: Cohort[] = [];
   readonly #polls = new Map<string, Poll>();
   /** Polls that timed out before the server answered. */
@@ -87,7 +86,7 @@ export class PullSubscription {
     this.#inbox = inbox;
     this.#options = options;
     this.#expiresMs = options.expiresMs ?? 60_000;
-    // The server accepts at most half of the time that a request waits.
+    // The server accepts heartbeats at intervals up to half of the time that a request waits.
     this.#heartbeatMs = Math.min(options.heartbeatMs ?? 5000, Math.floor(this.#expiresMs / 2));
     this.#puller = {
       stream: options.stream,
@@ -126,10 +125,9 @@ export class PullSubscription {
   }
 
   /**
-   * Returns one message if one is available now, in addition to the requested ones; null if there is none.
-   *
+   * Returns one message that is available now, in addition to the requested ones; null if there is none.
    * @throws ConsumerMissingError; a ConnectionError or DeadlineError if the server does not answer (a late message is passed to
-   *   `onMessage`)
+   * `onMessage`)
    */
   async poll(timeoutMs = pollTimeoutMs): Promise<PulledMessage | null> {
     if (this.#isClosed) return null;
@@ -197,7 +195,7 @@ export class PullSubscription {
       first[1].resolve(message);
       return;
     }
-    // A late message replaces one that would be requested again.
+    // A late message takes the place of one that would otherwise be requested again.
     if (this.#take(1) === 0 && this.#wanted > 0) this.#wanted--;
     try {
       this.#options.onMessage(message);
@@ -228,7 +226,7 @@ export class PullSubscription {
       if (hasNone) poll.resolve(null);
       else poll.reject(this.#errorOf(answer));
     } else if (!this.#latePolls.delete(name) && hasNone) {
-      // The poll was answered with a message that had been requested.
+      // The server answered the poll with a message that had been requested already.
       this.#take(1);
     }
   }
@@ -241,7 +239,7 @@ export class PullSubscription {
     return new JetStreamError(`a pull request to ${durable} of ${stream} was refused: ${code} ${description}`);
   }
 
-  /** Subtracts up to `count` from the numbers of requested messages, first from that of this cohort. Returns the subtracted number. */
+  /** Subtracts up to `count` from the numbers of requested messages, first from that of the given cohort. Returns the subtracted number. */
   #take(count: number, cohort?: number): number {
     const first = this.#cohorts.find(({ id }) => id === cohort);
     let left = count;
@@ -275,7 +273,7 @@ export class PullSubscription {
     if (this.#failures % problemEvery === 1) this.#options.onProblem?.(error);
     for (const { reject } of this.#polls.values()) reject(error);
     this.#polls.clear();
-    // The consumer, or the connection to it, is lost, and with it all requests.
+    // The consumer, or the connection to it, is lost, and all requests with it.
     this.#takeBack();
     this.#isRetrying = true;
     this.#sendIn(backoffMs(this.#failures, retryMs.first, retryMs.last));
@@ -295,8 +293,8 @@ export class PullSubscription {
   }
 
   /**
-   * Checks, at the time of each expected heartbeat, whether the server still has the requests. Counts intervals instead of time, because a
-   * process that was paused receives pending messages only afterwards.
+   * Checks, when a heartbeat is expected, whether the server still has the requests. Counts intervals instead of time: a process that was
+   * paused receives pending messages only afterwards.
    */
   #check(): void {
     const overdue = performance.now() - overdueMs;

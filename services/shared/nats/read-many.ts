@@ -12,13 +12,13 @@ import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
 import { bucketStream, keySubject } from './streams.ts';
 
-/** Timeout, because the client would wait forever for a server that dies during its response. */
+/** Timeout of a read. Without it, the client would wait forever for a server that dies during its response. */
 const limitMs = 15_000;
 
 /**
- * Returns the messages of a stream for a query in one request; empty when there are none. Any replica may answer,
- * perhaps without the newest. Uses a callback, because only then the client removes its subscription: otherwise each
- * call would leave one behind, here and on the server.
+ * Returns the messages of a stream for a query in one request; an empty list if there are none. Any replica may answer, perhaps without the
+ * newest messages. A callback is used, because otherwise the client does not remove its subscription, and each call would leave one behind
+ * in the client and on the server.
  */
 export async function readBatch(
   { jsm }: Pick<NatsSession, 'jsm'>,
@@ -52,9 +52,8 @@ export async function readBatch(
 const maxSubjects = 500;
 
 /**
- * Yields the values of many keys of a bucket by key, those of one request after another, so that few are in memory at once. Missing keys
- * are omitted. Any replica may answer, so values may be slightly outdated.
- *
+ * Yields the values of many keys of a bucket by key. One request follows another, so that few values are in memory at the same time.
+ * Missing keys are omitted. Any replica may answer, so values may be slightly outdated.
  * @param atOnce number of keys in a request
  */
 export async function* readInParts<T>(
@@ -74,7 +73,7 @@ export async function* readInParts<T>(
   }
 }
 
-/** Returns the values of {@link readInParts} together. */
+/** Returns all values of {@link readInParts} together. */
 export async function readMany<T>(
   session: NatsSession,
   bucket: string,
@@ -91,12 +90,12 @@ export async function keysMatching(session: NatsSession, bucket: string, filter:
   return (await allKeys(session, bucket, filter)).keys;
 }
 
-/** Whether a text can be a token of a key; wildcards and dots cannot. */
+/** Whether a text can be a token of a key. Texts with wildcards or dots cannot. */
 export function isKeyPart(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(text);
 }
 
-/** Returns one page of a list of ids that sort by time, newest first, and the cursor of the next page. */
+/** Returns one page of a list of ids that sort by time, newest first, with the cursor of the next page. */
 export function pageOf(
   ids: readonly string[],
   page: { readonly limit: number; readonly cursor?: string | undefined },
@@ -110,7 +109,7 @@ export function pageOf(
 /** Maximum number of keys in a response of the server (`JSMaxSubjectDetails`). */
 const serverLimit = 100_000;
 
-/** An offset beyond all keys, to get only their number. */
+/** An offset beyond all keys. With it, the server returns only their number. */
 const noKeys = Number.MAX_SAFE_INTEGER;
 
 const timeoutMs = 5000;
@@ -121,13 +120,13 @@ interface InfoReply {
 }
 
 export interface KeysAt {
-  /** In no particular order. */
+  /** The keys are in no particular order. */
   readonly keys: readonly string[];
   /** Stream sequence: keys written up to it are included. */
   readonly sequence: number;
 }
 
-/** Returns all keys of a bucket that match a filter with wildcards, from the leader. Their number is not limited. */
+/** Returns all keys of a bucket that match a filter with wildcards, from the leader. The number of keys is not limited. */
 export async function allKeys(session: NatsSession, bucket: string, filter: string): Promise<KeysAt> {
   const prefix = keySubject(bucket, '');
   const keys: string[] = [];
@@ -145,7 +144,7 @@ export async function countKeys(session: NatsSession, bucket: string, filter: st
   return (await subjectInfo(session, bucket, filter, noKeys)).total ?? 0;
 }
 
-/** A raw request, because the client's own call always gathers all pages, and merges them slowly. */
+/** A raw request is sent, because the client's own call always gathers all pages, and merges them slowly. */
 async function subjectInfo(
   { nc, apiPrefix }: NatsSession,
   bucket: string,

@@ -7,11 +7,11 @@ export interface RetryLimits {
   readonly deadline: number;
   /** Prevents further attempts when it aborts. */
   readonly signal?: AbortSignal;
-  /** Time limit of one attempt, within the remaining time. */
+  /** Time limit of one attempt. The remaining time limits it as well. */
   readonly attemptTimeoutMs?: number;
-  /** Whether the call may succeed later although the error is not transient; default: never. */
+  /** Whether the call may succeed later although the error is not transient. Default: never. */
   readonly mayPass?: (error: unknown) => boolean;
-  /** The clock of the deadline. Default: the local clock. Use the server's clock for a deadline of another process. */
+  /** The clock of the deadline. Default: the local clock. Use the server's clock for a deadline that another process has set. */
   readonly now?: () => number;
 }
 
@@ -24,7 +24,7 @@ const defaultAttemptTimeoutMs = 3000;
 /** Default timeout of a write. */
 const defaultCallTimeoutMs = 10_000;
 
-/** Minimum time for a request. */
+/** Minimum time for an attempt, so that a request is sent. */
 const minAttemptMs = 5;
 
 const transientDelay = (attempt: number) => backoffMs(attempt, 50, 1000);
@@ -33,10 +33,9 @@ const transientDelay = (attempt: number) => backoffMs(attempt, 50, 1000);
 const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4, 200);
 
 /**
- * Retries a call after transient errors until it succeeds, the deadline passes or the signal aborts; then throws the last error. Each
- * attempt gets the time that is left for it and is abandoned afterwards. No attempt starts after the deadline, or continues beyond it. For
- * calls that are safe to repeat: reads, compare-and-sets that read again, publishes with a message id.
- *
+ * Retries a call after transient errors until it succeeds, the deadline passes or the signal aborts; then throws the last error. An attempt
+ * that exceeds its time is abandoned. No attempt starts after the deadline, or continues beyond it. Only for calls that are safe to repeat:
+ * reads, compare-and-sets that read again, publishes with a message id.
  * @throws DeadlineError if the deadline had passed before the first attempt
  */
 export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limits: RetryLimits): Promise<T> {
@@ -47,9 +46,8 @@ export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limit
 }
 
 /**
- * Repeats a compare-and-set (read, decide, write) while another client writes first or the call fails with a transient
- * error. `call` must read each time, so that it finds what an attempt with a lost answer wrote. Default time limit: ten
- * seconds.
+ * Repeats a compare-and-set (read, decide, write) while another client writes first or the call fails with a transient error. `call` must
+ * read each time, to find what an attempt with a lost answer wrote. Default time limit: ten seconds.
  */
 export function compareAndSet<T>(call: (timeoutMs: number) => Promise<T>, limits: CallLimits = {}): Promise<T> {
   return attempts(call, withDefaultDeadline(limits), (error, attempt) => {
@@ -66,7 +64,7 @@ function withDefaultDeadline({
   return { ...rest, now, deadline };
 }
 
-/** @param delayAfter returns the delay after an error; null if a retry is pointless */
+/** @param delayAfter returns the delay after an error; null if a retry cannot help */
 async function attempts<T>(
   call: (timeoutMs: number) => Promise<T>,
   { deadline, signal, attemptTimeoutMs = defaultAttemptTimeoutMs, now = Date.now }: RetryLimits,

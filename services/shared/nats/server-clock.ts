@@ -2,7 +2,7 @@
 export interface LocalClocks {
   /** Unix time, which can be adjusted. */
   readonly wall: () => number;
-  /** Milliseconds since an arbitrary start, never adjusted. */
+  /** Milliseconds since an arbitrary start. This clock is never adjusted. */
   readonly monotonic: () => number;
 }
 
@@ -14,16 +14,16 @@ export interface ClockSample {
   readonly receivedAt: number;
 }
 
-/** Number of learned times that are compared; the one with the shortest delay is the best. */
+/** Number of learned times that are kept. The one that arrived with the shortest delay is the best. */
 const maxLearned = 8;
 
 /** Rounding error of a time stamp in milliseconds. */
 const precisionMs = 1;
 
 /**
- * The server's clock as this process knows it. All times that processes compare use it, so that the clocks of pods do not
- * matter. It is based on the monotonic clock of the process, so adjustments of the local clock do not affect it. Before
- * the first answer of the server, it is the local clock.
+ * The server's clock as this process knows it. All times that processes compare use it, so the clocks of pods do not matter. It is based on
+ * the monotonic clock of the process, so adjustments of the local clock do not affect it. Before the first answer of the server, it equals
+ * the local clock.
  */
 export class ServerClock {
   readonly #local: LocalClocks;
@@ -35,11 +35,11 @@ export class ServerClock {
     this.#local = local;
   }
 
-  /** Whole Unix milliseconds. */
+  /** Returns the server's time in whole Unix milliseconds. */
   readonly now = (): number =>
     Math.round(this.#offset === null ? this.#local.wall() : this.#local.monotonic() + this.#offset);
 
-  /** The clock for the times of samples. */
+  /** Returns the time of the clock that samples use. */
   monotonic(): number {
     return this.#local.monotonic();
   }
@@ -55,8 +55,8 @@ export class ServerClock {
   }
 
   /**
-   * Learns a time from another process that arrived after about `delayMs`. A longer delay yields an earlier time, so
-   * the latest of several is the best.
+   * Learns a time that another process sent and that arrived after about `delayMs`. With a longer delay, the result is an earlier time, so
+   * the latest result of several is the best.
    */
   learn(serverTimeMs: number, delayMs = 0): void {
     if (!Number.isFinite(serverTimeMs)) return;
@@ -66,8 +66,8 @@ export class ServerClock {
   }
 
   /**
-   * Updates the clock from answers of the server. The answer with the shortest round trip is the most precise. The clock changes only
-   * when that answer proves it wrong, so that it does not oscillate.
+   * Updates the clock from answers of the server. The answer with the shortest round trip is the most precise. The clock changes only if
+   * that answer proves it wrong. Otherwise it would oscillate.
    */
   measure(samples: readonly ClockSample[]): void {
     const best = samples.toSorted((a, b) => roundTripOf(a) - roundTripOf(b))[0];

@@ -1,9 +1,12 @@
 import { regions as allRegions, type Region } from '../runtime/regions.ts';
 
-/** Describes in messages the allowed prefixes of the names of a fleet. */
+/** The rule for the prefix of the names of a fleet, worded for messages. */
 export const namePrefixRule = '1 to 32 letters, digits, "-" or "_"';
 
-/** Whether a text is a prefix of the names of a fleet, or empty: no prefix. NATS allows more, but not in all names. */
+/**
+ * Whether a text may be the prefix of the names of a fleet. An empty text means that there is no prefix. NATS allows more characters, but
+ * not in all names.
+ */
 export const isNamePrefix = (text: string): boolean => /^[A-Za-z0-9_-]{0,32}$/.test(text);
 
 /** Returns the text before each name of a fleet with this prefix: `<prefix>-`, or an empty text. */
@@ -32,8 +35,8 @@ export const streamNames: Readonly<Record<keyof typeof streamLabels, string>> = 
 let namePrefix = '';
 
 /**
- * Sets the prefix of the names of all streams, buckets, subjects and inboxes of this process. A process belongs to one fleet, so
- * this is called once, before the first name is used.
+ * Sets the prefix of the names of all streams, buckets, subjects and inboxes of this process. A process belongs to one fleet, so this
+ * function is called once, before the first name is used.
  */
 export function setNamePrefix(prefix: string): void {
   namePrefix = beforeNames(prefix);
@@ -44,7 +47,7 @@ export function setNamePrefix(prefix: string): void {
   Object.assign(streamNames, Object.fromEntries(names));
 }
 
-/** Returns a name of the fleet with its prefix: that of a stream or bucket, or the first token of a subject. */
+/** Adds the fleet's prefix to the name of a stream or bucket, or to the first token of a subject. */
 export const prefixed = (name: string): string => `${namePrefix}${name}`;
 
 /** Returns the name of the stream of a key-value bucket. */
@@ -56,23 +59,20 @@ export const keySubject = (bucket: string, key: string): string => `$KV.${prefix
 /** Returns the prefix of the subjects for replies to a service. */
 export const inboxPrefixOf = (service: string): string => `_INBOX.${prefixed(service)}`;
 
-/**
- * Background captures of a region are distributed over this many subjects by account; renderers pull from them
- * alternately.
- */
+/** Number of subjects over which background captures of a region are distributed by account. Renderers pull from them alternately. */
 export const backgroundShards = 8;
 
 /**
- * Time without progress after which the server redelivers a job to another renderer. A consumer whose leader died has a
- * new one after 4 to 13 s, which uses the old times; with a shorter ack wait, it would redeliver all running jobs. The
- * fleet leader naks the jobs of silent renderers much earlier.
+ * Time without progress after which the server redelivers a job to another renderer. If the leader of a consumer dies, the new one starts
+ * after 4 to 13 s and uses the old times. With a shorter ack wait, it would redeliver all running jobs. The leader of the fleet naks the
+ * jobs of silent renderers much earlier.
  */
 export const jobAckWaitMs = 30_000;
 
 /** Interval at which a renderer signals the server that it is working on a job. */
 export const jobProgressIntervalMs = 4000;
 
-/** A job is settled as failed after this many deliveries. */
+/** Number of deliveries after which a job is settled as failed. */
 export const jobMaxDeliveries = 3;
 
 export const captureSubject = (region: Region, priority: Priority, shard = 0): string =>
@@ -84,7 +84,7 @@ export const captureDurable = (region: Region, priority: Priority, shard = 0): s
 /** Returns the durable that delivers the jobs on a subject. */
 export const durableOfSubject = (subject: string): string => subject.split('.').slice(1).join('-');
 
-/** Subject on which a renderer publishes the result of a job, until a trusted service has settled it. */
+/** Returns the subject on which a renderer publishes the result of a job. The result stays there until a trusted service has settled it. */
 export const resultSubject = (region: Region, uuid: string): string => prefixed(`results.${region}.${uuid}`);
 
 /** Fronts take results of all regions from one durable. */
@@ -94,31 +94,31 @@ export const resultDurable = 'settle';
 export const regionOfSubject = (subject: string): Region | null =>
   allRegions.find((region) => region === subject.split('.')[1]) ?? null;
 
-/** Subject of replies to a front about its jobs (core NATS); `inbox` belongs to the front, or is shared by all fronts. */
+/** Returns the subject of replies to a front about its jobs (core NATS). `inbox` belongs to the front, or is shared by all fronts. */
 export const replySubject = (region: Region, inbox: string, uuid: string): string =>
   prefixed(`replies.${region}.${inbox}.${uuid}`);
 
 /** The inbox of jobs without a waiting front. */
 export const sharedInbox = 'any';
 
-/** Subject on which a renderer reports the job that it has taken (core NATS): see `HeldJob`. */
+/** Returns the subject on which a renderer reports the job that it has taken (core NATS): see `HeldJob`. */
 export const heldSubject = (region: Region, pod: string): string => prefixed(`held.${region}.${pod}`);
 
-/** Subject of signals to the renderers of a region (core NATS): see `RegionSignal`. */
+/** Returns the subject of signals to the renderers of a region (core NATS): see `RegionSignal`. */
 export const signalSubject = (region: Region): string => prefixed(`signals.${region}`);
 
 /** Kinds of scheduled work of the fleet's leader; each has a durable. */
 export const taskKinds = ['dispatch', 'expiry', 'refresh', 'webhook', 'batch'] as const;
 export type TaskKind = (typeof taskKinds)[number];
 
-/** Subject of a due task. `name` is unique for the object of the task. */
+/** Returns the subject of a task that is due. `name` is unique for the object of the task. */
 export const taskSubject = (kind: TaskKind, name: string): string => prefixed(`tasks.${kind}.${name}`);
 
-/** Subject of a task that is not due yet. */
+/** Returns the subject of a task that is not due yet. */
 export const laterSubject = (kind: TaskKind, name: string): string => prefixed(`later.${kind}.${name}`);
 
 /**
- * Subject of captures that expire in a minute of a day (`yyyymmdd`, `hhmm`, in UTC), or without a minute, on that day. Many
+ * Returns the subject of captures that expire in a minute (`hhmm`, UTC) of a day (`yyyymmdd`), or on a day if there is no minute. Many
  * captures share a subject, because the server keeps each subject in memory, but not each message.
  */
 export const expirySubject = (day: string, minute?: string): string =>
@@ -126,8 +126,8 @@ export const expirySubject = (day: string, minute?: string): string =>
 
 export const taskDurable = (kind: TaskKind): string => `tasks-${kind}`;
 
-/** Time without progress of the leader after which a task is redelivered. */
+/** Time after which a task is redelivered if the leader reports no progress. */
 export const taskAckWaitMs = 30_000;
 
-/** The durable of the server's advisories about jobs that are no longer delivered. */
+/** The durable for the server's advisories about jobs that it no longer delivers. */
 export const deadLetterDurable = 'dead-letters';

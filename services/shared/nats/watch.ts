@@ -8,19 +8,19 @@ import { bucketStream, keySubject, prefixed } from './streams.ts';
 /** Interval of checks of a watch for a new connection, and for silence. */
 const checkIntervalMs = 250;
 
-/** A written value, or null if it was deleted or has expired; `revision` distinguishes writes. */
+/** A written value; null if it was deleted or has expired. `revision` distinguishes writes. */
 export type Change<T> = { readonly key: string; readonly value: T | null; readonly revision: number };
 
 /**
- * Watches the keys of a bucket that match `filter`: first the current values, then every change, until `signal` aborts. `reset` precedes
- * each complete read (the first, and after a broken watch), so that deleted values can be forgotten. Never throws: a broken watch is
- * created again, also after each reconnection, and when a bucket that is written constantly has been silent for `maxSilenceMs`. A value that
- * is not JSON, or longer than `maxBytes`, is skipped, so that it does not end the watch for all others.
+ * Watches the keys of a bucket that match `filter`: reports first the current values and then every change, until `signal` aborts. `reset`
+ * precedes each complete read (the first, and those after a broken watch), so that deleted values can be forgotten. Never throws: a broken
+ * watch is created again. If a value is not JSON, or is longer than `maxBytes`, it is skipped and does not end the watch for all others.
  *
- * A watch can break without an error. Its consumer lives in the memory of one server: when that server restarts, the client notices it after
- * two missed heartbeats of 30 s, and never on a recreated stream, because it waits for a sequence far in the future. So a watch ends with its
- * connection. If the bucket is written constantly, a watch that falls silent after it has delivered something is considered broken as well
- * (another server of the cluster held its consumer).
+ * A watch can break without an error, because its consumer lives in the memory of one server. If that server restarts, the client notices
+ * it after two missed heartbeats of 30 s. On a recreated stream, it never notices it, because it waits for a sequence far in the future.
+ * Therefore a watch ends with its connection and is created again after each reconnection. If another server of the cluster has the
+ * consumer, the connection does not show its loss. For a bucket that is written constantly, a watch is therefore also considered broken if
+ * it has been silent for `maxSilenceMs` after it has delivered something.
  */
 export async function watchKeys<T>(
   session: NatsSession,
@@ -42,7 +42,7 @@ export async function watchKeys<T>(
   const { bucket, filter, log, signal, maxSilenceMs = Infinity } = options;
   let connection = '';
   for (let attempt = 1; !signal.aborted; attempt++) {
-    // Delays because of an earlier connection do not apply to this one.
+    // The delay belongs to an earlier connection and does not apply to this one.
     if (connectionId(session) !== connection) attempt = 1;
     connection = connectionId(session);
     try {
@@ -88,8 +88,8 @@ function valueOf<T>(entry: KvEntry, maxBytes = Infinity): T | null | undefined {
 }
 
 /**
- * Initial timeout of a set-up. A restarted server does not answer while it loads its streams, so retrying is faster than
- * waiting. The timeout increases with each attempt, for slow servers.
+ * Initial timeout of creating a watch. A restarted server does not answer while it loads its streams, so retrying is faster than waiting.
+ * The timeout increases with each attempt, for slow servers.
  */
 const openTimeoutMs = 1000;
 const maxOpenTimeoutMs = 5000;
@@ -100,7 +100,7 @@ async function openWatch(session: NatsSession, { bucket, filter }: { bucket: str
   try {
     return await withDeadline(opening, ms, `setting up a watch of ${bucket}`);
   } catch (error) {
-    // A late watch is stopped at once.
+    // A watch that is created too late is stopped immediately.
     opening.then((late) => late.stop()).catch(() => undefined);
     throw error;
   }
@@ -108,16 +108,15 @@ async function openWatch(session: NatsSession, { bucket, filter }: { bucket: str
 
 /** A subscription to writes to keys of a bucket. */
 export interface WriteWatch {
-  /** Resolves when no more writes are received. */
+  /** Resolves when the watch receives no more writes. */
   readonly closed: Promise<unknown>;
   readonly stop: () => void;
 }
 
 /**
- * Listens to values that are written to the keys of a bucket that match `filter`, from the time when this resolves. It may miss some if
- * its connection is lost; the caller must stop it then. The client's own watch of updates leaves its consumer behind for five minutes, and
- * starts at the beginning of the bucket if it is recreated before the first update.
- *
+ * Listens to values that are written to the keys of a bucket that match `filter`, from the time at which the promise resolves. If its
+ * connection is lost, it may miss values; the caller must stop it then. The client's own watch of updates is not used: it leaves its
+ * consumer behind for five minutes, and starts at the beginning of the bucket if it is recreated before the first update.
  * @param onWrite called with null for a removed value
  * @throws DeadlineError after `ms`, or the error of NATS
  */

@@ -5,11 +5,11 @@ import type { NatsSession } from '../nats/connect.ts';
 const key = 'dead-letters';
 
 interface KeptLetters {
-  /** Newest first. */
+  /** The newest dead letters come first. */
   readonly deadLetters: readonly DeadLetter[];
 }
 
-/** The latest jobs that are no longer delivered, in one entry of the bucket `db`. */
+/** The latest jobs that the server no longer delivers, in one entry of the bucket `db`. */
 export class DeadLetters {
   readonly #db: Entries;
 

@@ -6,7 +6,7 @@ import { delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type InstalledRegion, isRegion, type Region } from '../runtime/regions.ts';
 
-/** The settings that must be the same in all processes of a fleet. The value of each is a text that can be compared. */
+/** The settings that must be the same in all processes of a fleet. Each value is a text, so that values can be compared. */
 export const fleetFields = [
   'regions',
   'storage',
@@ -20,14 +20,14 @@ export type FleetField = (typeof fleetFields)[number];
 export type FleetValues = Readonly<Record<FleetField, string>>;
 
 /**
- * The configuration of the fleet, in the key `config` of the bucket `live`. It is written by the leader of the hub, and by a controller of
+ * The configuration of the fleet, in the key `config` of the bucket `live`. The leader of the hub writes it, and so does a controller of
  * the hub that starts with other values.
  */
 export interface FleetConfig {
-  /** Format of this record. A reader that does not know the format is too old. */
+  /** Format of this record. A reader that does not know the format is too old for the fleet. */
   readonly format: number;
   readonly hub: {
-    /** Id of the installation: the uid of its Lease, or {@link idWithoutCluster}. */
+    /** Id of the installation: the uid of its Lease, or {@link idWithoutCluster} outside of Kubernetes. */
     readonly id: string;
     /** Namespace and release of the installation, for people. */
     readonly name: string;
@@ -77,17 +77,14 @@ export function regionsOf({ values }: Pick<FleetConfig, 'values'>): readonly Reg
     .filter(isRegion);
 }
 
-/** Returns the fields in which a process differs from the fleet. The process may know only some of the fields. */
+/** Returns those fields in which a process differs from the fleet. The process may know only some of the fields. */
 export function differencesFrom({ values }: FleetConfig, own: Partial<FleetValues>): readonly FleetField[] {
   return fleetFields.filter((field) => own[field] !== undefined && own[field] !== values[field]);
 }
 
 const readTimeoutMs = 2000;
 
-/**
- * Reads the configuration and its revision; null before the first write. Throws if NATS does not answer or the bucket
- * does not exist.
- */
+/** Reads the configuration with its revision; null if none was written. Throws if NATS does not answer or the bucket does not exist. */
 export function readFleetConfig(live: Pick<Entries, 'get'>) {
   return withDeadline(live.get<FleetConfig>(fleetConfigKey), readTimeoutMs, 'reading the configuration of the fleet');
 }
@@ -142,7 +139,7 @@ export class FleetConfigCheck {
       try {
         this.compare((await readFleetConfig(live))?.value ?? null);
       } catch {
-        // A failed read is repeated at the next check.
+        // If the read fails, the next check repeats it.
       }
       await delay(checkIntervalMs, signal);
     }

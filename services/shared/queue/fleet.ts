@@ -10,10 +10,12 @@ import { parseHeartbeat, type RendererHeartbeat } from './parse-heartbeat.ts';
 /** Time for which a silent renderer is remembered, so that messages can name it. */
 const memoryMs = 15 * 60_000;
 
-/** Time without heartbeats after which a watch is considered broken; shorter than the freshness of a heartbeat. */
+/** Time without heartbeats after which a watch is considered broken. It is shorter than the time for which a heartbeat is fresh. */
 const maxSilenceMs = 3500;
 
-/** Limits the memory that a compromised renderer can use in other processes with invented names. */
+/**
+ * Maximum number of renderers of a region. It limits the memory that a compromised renderer can use in other processes with invented names.
+ */
 const maxPodsPerRegion = 10_000;
 const maxSilentPerRegion = 1000;
 
@@ -42,7 +44,7 @@ export interface FleetLoad {
   readonly renderMs: number | null;
 }
 
-/** The last heartbeat of a silent renderer, and the duration of the silence. */
+/** The last heartbeat of a silent renderer, and the time for which it has been silent. */
 export type SilentRenderer = RendererHeartbeat & { readonly forMs: number };
 
 /** The last heartbeat of a renderer whose pod now runs another process. */
@@ -56,23 +58,26 @@ interface RegionSums {
   slots: number;
   busy: number;
   ended: number;
-  /** An integer, so that additions and subtractions cancel out exactly. */
+  /** Whole milliseconds, so that additions and subtractions cancel out exactly. */
   spentMs: number;
   fresh: number;
   silent: number;
 }
 
-/** `malformed` and `too_many` are ignored; a `conflict` is a pod whose name two processes use at the same time. */
+/**
+ * Kinds of invalid heartbeats. `malformed` and `too_many` are ignored. `conflict` means that two processes use the same pod name at the
+ * same time.
+ */
 const faults = ['malformed', 'too_many', 'conflict'] as const;
 export type HeartbeatFault = (typeof faults)[number];
 
 /**
- * Keeps the live renderers in memory, as their heartbeats describe them. Each heartbeat updates the sums by region, so that
- * reading them takes the same time for any number of pods. Freshness depends on the arrival of heartbeats by the clock of
- * this process, so the clocks of pods do not matter. Heartbeats are not trusted.
+ * Keeps the live renderers in memory, as their heartbeats describe them. Each heartbeat updates sums by region. Reading these sums takes
+ * the same time for any number of pods. A heartbeat is fresh depending on its arrival by the clock of this process, so the clocks of pods
+ * do not matter. Heartbeats are not trusted.
  */
 export class Fleet {
-  /** Ordered by the last heartbeat, the oldest first. */
+  /** Renderers in the order of their last heartbeat, the oldest first. */
   readonly #fresh = new Map<string, Seen>();
   readonly #silent = new Map<string, Seen>();
   #replaced: (Seen & { readonly replacedAt: number })[] = [];
@@ -80,7 +85,7 @@ export class Fleet {
   readonly #now: () => number;
   readonly #onFault: (fault: HeartbeatFault, key: string) => void;
   #sweptAt = -Infinity;
-  /** Null while there is no watch of heartbeats. */
+  /** Null while heartbeats are not watched. */
   #watchedSince: number | null = null;
 
   constructor(
@@ -97,7 +102,7 @@ export class Fleet {
       session,
       { bucket: 'live', filter: 'fleet.>', maxSilenceMs, maxBytes: maxHeartbeatBytes, ...deps },
       {
-        // Keep the renderers until they are stale, because a broken watch does not mean that they are dead.
+        // The renderers are kept until their heartbeats are stale, because a broken watch does not mean that they are dead.
         reset: () => {
           this.#watchedSince = this.#now();
         },
@@ -115,26 +120,26 @@ export class Fleet {
     return this.#watchedSince === null ? 0 : this.#now() - this.#watchedSince;
   }
 
-  /** Applies one heartbeat; null means that it was withdrawn or has expired. `revision` distinguishes the heartbeats of a pod. */
+  /** Applies one heartbeat. Null means that it was withdrawn or has expired. `revision` distinguishes the heartbeats of a pod. */
   apply(key: string, value: unknown, revision: number): void {
     const now = this.#now();
     this.#sweep(now, sweepMs);
     const fresh = this.#fresh.get(key);
     const known = fresh ?? this.#silent.get(key);
     if (value === null) {
-      // A fresh heartbeat was withdrawn. A stale one has expired, and its renderer is still considered missing.
+      // If the heartbeat is fresh, it was withdrawn. If it is stale, it has expired, and its renderer is still considered missing.
       if (fresh !== undefined && now - fresh.heardAt <= heartbeatFreshMs) this.#forget(key, fresh);
       return;
     }
     const heartbeat = parseHeartbeat(key, value);
     if (heartbeat === null) return this.#onFault('malformed', key);
-    // A restarted watch delivers the last heartbeats again, which proves nothing.
+    // A restarted watch delivers the last heartbeats again, so they do not show that the renderer is alive.
     if (known?.revision === revision) return;
     const sums = this.#sumsOf(heartbeat.region);
     if (fresh === undefined && sums.fresh >= maxPodsPerRegion) return this.#onFault('too_many', key);
     const { instance } = heartbeat;
     const isSame = known === undefined || known.heartbeat.instance === instance;
-    // A successor changes the instance once. Two processes with the same name alternate.
+    // A successor changes the instance once. If two processes have the same name, the instance alternates.
     if (!isSame) {
       if (instance === known.previousInstance) this.#onFault('conflict', key);
       else this.#replaced = [...this.#justReplaced(now), { ...known, replacedAt: now }];
@@ -197,7 +202,7 @@ export class Fleet {
     return this.fresh(region).filter(isServing);
   }
 
-  /** Moves renderers that have become silent, at most every `everyMs`. Visits only these renderers. */
+  /** Removes renderers that have become silent from the fresh ones, at most every `everyMs`. Visits only these renderers. */
   #sweep(now: number, everyMs: number): void {
     if (now - this.#sweptAt < everyMs) return;
     this.#sweptAt = now;

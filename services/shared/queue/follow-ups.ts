@@ -6,8 +6,8 @@ import type { FileStore } from '../files/file-store.ts';
 import { type DeliveryTask, receiverOf, type Tasks } from './tasks.ts';
 
 /**
- * Schedules what follows the end of a capture or refresh, for the leader: its expiry, its next refresh, and the event
- * for its webhook. The process that ended it calls this before it acknowledges the result; repeated calls are harmless.
+ * Schedules what the leader does after the end of a capture or refresh: its expiry, its next refresh, and the event for its webhook. The
+ * process that ended it calls this before it acknowledges the result. Repeated calls have no further effect.
  */
 export class FollowUps {
   readonly #tasks: Pick<Tasks, 'publish' | 'schedule'>;
@@ -23,8 +23,8 @@ export class FollowUps {
     const capture = { account, uuid };
     const arranging: Promise<void>[] = [];
     if (mayLeaveFiles(record)) arranging.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
-    // After a refresh, the expiry entry of the capture still exists, and the leader postpones it when it is due. With one
-    // entry for each refresh, a page that is kept for ten years would accumulate thousands.
+    // After a refresh, the capture still has an expiry entry, which the leader postpones when it is due. If each refresh added an entry, a
+    // page that is kept for ten years would accumulate thousands.
     if (record.status === 'completed' && record.refresh === undefined) {
       arranging.push(this.#expiryIndex.add(capture, expiresAt));
     }
@@ -40,9 +40,7 @@ export class FollowUps {
   }
 }
 
-/**
- * A failed capture may have left its file, from a renderer that died, or its HTML; one that never started has neither.
- */
+/** A failed capture may have left its file if its renderer died, or its HTML. A capture that never started has left neither. */
 function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean {
   if (status === 'deleted') return true;
   const neverBegan = failure?.cancelled === true && html === undefined && cache === undefined;
@@ -73,8 +71,8 @@ export function pendingDelivery({
 }
 
 /**
- * Removes everything of a capture except its record. The cache entry goes first, so that no request is redirected to a
- * removed file. Diagnostics of a failed capture stay until they expire.
+ * Removes everything of a capture except its record. The cache entry is removed first, so that no request is answered with a removed file.
+ * Diagnostics of a failed capture stay until they expire.
  */
 export async function removeCaptureFiles(
   record: CaptureRecord,

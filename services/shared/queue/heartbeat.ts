@@ -11,12 +11,12 @@ export const maxHeartbeatBytes = 16_384;
 /** Maximum number of held jobs of one renderer, including those whose file is being stored. */
 export const maxHeldJobs = 400;
 
-/** A delivery of a job, as its consumer identifies it. The region is that of the renderer. */
+/** Identifies a delivery of a job in the same way as its consumer. The region is that of the renderer. */
 export interface HeldJob {
   /** Name of the consumer without the region: `interactive` or `background-<shard>`. */
   readonly queue: string;
   readonly delivery: number;
-  /** Sequence in the stream, and of the delivery. */
+  /** Sequence of the message in the stream, and sequence of the delivery. */
   readonly sequence: number;
   readonly consumerSequence: number;
 }
@@ -24,7 +24,7 @@ export interface HeldJob {
 export const heldJobText = ({ queue, delivery, sequence, consumerSequence }: HeldJob): string =>
   `${queue}:${delivery}:${sequence}:${consumerSequence}`;
 
-/** Returns null for an invalid text. */
+/** Parses the text; returns null if it is invalid. */
 export function parseHeldJob(text: unknown): HeldJob | null {
   const match = typeof text === 'string' && text.length < 80 ? heldJobForm.exec(text) : null;
   if (match === null) return null;

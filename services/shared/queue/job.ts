@@ -9,26 +9,26 @@ import type { Region } from '../runtime/regions.ts';
 import type { Ticket } from './tickets.ts';
 
 /**
- * Version of {@link CaptureJob}. A job of any version has the fields of {@link JobEnvelope}, with which a renderer
- * returns a job of an unknown version.
+ * Version of {@link CaptureJob}. A job of any version has the fields of {@link JobEnvelope}. With these fields, a renderer can return a job
+ * of an unknown version.
  */
 export const captureJobVersion = 2;
 
-/** The page to render: a URL, or HTML (included, or stored for a region if it is too large). */
+/** The page to render: a URL, or HTML. The job contains the HTML, or names HTML that is stored for a region because it is too large. */
 export type CaptureSource =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'html'; readonly html: string }
   | { readonly kind: 'stored-html'; readonly fileName: string; readonly region: Region };
 
-/** Sealed as in the record, or in plain text: for a capture with a waiting client, if no key to seal them is configured. */
+/** Sealed secrets, as in the record. The secrets of an interactive capture are in plain text if no key to seal them is configured. */
 type JobSecrets = SealedSecrets | { readonly clear: CaptureSecrets };
 
-/** Subject on which a front receives messages about a job (core NATS, so they may be lost), and which messages. */
+/** The subject on which a front receives messages about a job (core NATS, so they may be lost), and the messages that it wants. */
 export interface JobReply {
   readonly subject: string;
-  /** `start`: the start of rendering. `result`, `bytes`: the result; `bytes`: with the file if it fits into a message. */
+  /** `start`: a message when rendering starts. `result`: the result. `bytes`: the result, with the file if it fits into a message. */
   readonly wants: 'start' | 'result' | 'bytes';
-  /** If set, the renderer also reports each earlier step. Needs `result` or `bytes`. */
+  /** If set, the renderer also reports each step before the result. Requires `result` or `bytes`. */
   readonly progress?: true;
 }
 
@@ -36,42 +36,44 @@ export interface JobReply {
 export interface JobEnvelope {
   readonly version: number;
   readonly uuid: string;
-  /** 0 for the capture itself, otherwise the number of the refresh. Together with the uuid it forms the `Nats-Msg-Id`. */
+  /** 0 for the capture itself, or the number of the refresh. Together with the uuid it forms the `Nats-Msg-Id`. */
   readonly revision: number;
   readonly region: Region;
-  /** The result must contain the ticket: see `Tickets`. */
+  /** The signed ticket, which the result must contain: see `Tickets`. */
   readonly ticket: string;
   readonly reply?: JobReply;
-  /** Time after which the queue of results drops the result, because its reader has the reply already. Absent: never. */
+  /**
+   * Time after which the queue of results drops the result, because its reader already has the reply. Absent if the queue keeps the result.
+   */
   readonly resultTtlSeconds?: number;
 }
 
 /**
- * A capture's job for a renderer. It contains everything that the renderer needs. All times are Unix milliseconds by
- * the clock of the NATS server. Readers ignore unknown fields.
+ * A capture's job for a renderer. It contains everything that the renderer needs. All times are Unix milliseconds by the clock of the NATS
+ * server. Readers ignore fields that they do not know.
  */
 export interface CaptureJob extends JobEnvelope {
   readonly version: typeof captureJobVersion;
   readonly account: string;
   readonly priority: Priority;
   readonly acceptedAt: number;
-  /** Rendering must start by this time, or the job is dropped and the capture fails. */
+  /** Time by which rendering must start. After it, the job is dropped and the capture fails. */
   readonly startBy: number;
-  /** The capture must end by this time, including redeliveries after a renderer's death. */
+  /** Time by which the capture must end, including redeliveries after a renderer's death. */
   readonly deadline: number;
   /** The file to create. */
   readonly file: JobFile;
   readonly source: CaptureSource;
   readonly options: RenderOptions;
   readonly secrets?: JobSecrets;
-  /** Selectors of elements whose areas the result has to contain, because they are not compared. */
+  /** Selectors of elements that are not compared. The result must contain the areas of these elements. */
   readonly ignore?: readonly string[];
-  /** Isolation of the browser; absent: `context`. */
+  /** Isolation of the browser. If absent, `context` applies. */
   readonly isolation?: Isolation;
 }
 
 interface JobFile {
-  /** Name of the object. A refresh writes to a separate object, which a trusted service puts in place. */
+  /** Name of the object. A refresh creates an object of its own, which a trusted service puts in place. */
   readonly object: string;
   /** Lifetime of the file, counted from its rendering. */
   readonly lifetimeMs: number;
@@ -81,16 +83,16 @@ interface JobFile {
   readonly cacheSeconds?: number;
 }
 
-/** Time for which caches keep a copy of a file that may be replaced without revalidation. */
+/** Time in seconds for which caches keep a copy without revalidation, if the file may be replaced. */
 const replaceableCacheSeconds = 300;
 
-/** Data of a job that only a waiting front has. */
+/** Data of a job that the record does not contain. Only the front that accepted the request has it. */
 export interface JobDelivery {
-  /** Default for a background job: fronts are notified when its rendering starts. */
+  /** Where replies are sent. By default, fronts are notified when the rendering of a background job starts. */
   readonly reply?: JobReply;
   /** HTML that is stored nowhere else. */
   readonly source?: CaptureSource;
-  /** Secrets that are not stored. */
+  /** Secrets in plain text that are stored nowhere else. */
   readonly secrets?: JobSecrets;
 }
 
@@ -100,7 +102,6 @@ export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket
 /**
  * Returns the job of a capture (0) or of its latest refresh (its number). The record contains everything that the job needs, so any process
  * that finds a job missing can create it again. An interactive capture has no record before it ends; its ticket contains the record.
- *
  * @throws TypeError if the number is neither 0 nor that of the latest refresh
  */
 export function jobOf(

@@ -12,7 +12,7 @@ import { traceHeaders, withSpan } from '../tracing/spans.ts';
 import { type CaptureJob, captureJobVersion, type JobEnvelope, type UnsignedJob } from './job.ts';
 import type { Ticket, Tickets } from './tickets.ts';
 
-/** Stream sequence of a queued job. */
+/** Stream sequence of a job in the queue. */
 export interface QueuedJob {
   readonly sequence: number;
 }
@@ -20,12 +20,9 @@ export interface QueuedJob {
 export interface PublishOptions {
   /** Unix milliseconds by the server's clock; by default ten seconds from now. */
   readonly deadline?: number;
-  /**
-   * Name of the attempt, for a job that was queued before; by default derived from the attempt in its ticket. The job is
-   * queued once for each name.
-   */
+  /** Name of the attempt. The job is queued once for each name. By default, the name is derived from the attempt in the job's ticket. */
   readonly attempt?: string;
-  /** If the region of the job does not have the stored HTML, copies it from the region of its source. */
+  /** Whether to copy stored HTML from the region of the job's source if the region of the job does not have it. */
   readonly copiesHtml?: boolean;
 }
 
@@ -51,7 +48,7 @@ export class Jobs {
     const shard = backgroundShardOf(job.account, backgroundShards);
     const id = `${job.uuid}:${job.revision}`;
     const { source } = job;
-    // A refresh may run in another region than the one for which the HTML was stored.
+    // A refresh may run in another region than that for which the HTML was stored.
     if (source.kind === 'stored-html' && (job.revision > 0 || copiesHtml === true)) {
       const { fileName: name, region } = source;
       await copyHtml(this.#session, { name, region }, job.region, job.deadline, this.#session.now());
@@ -81,23 +78,20 @@ export class Jobs {
     return queued;
   }
 
-  /** Whether a renderer has received the job, or the job is no longer in the queue. Throws the server's error. */
+  /** Returns whether a renderer has received the job, or the job is no longer in the queue. Throws the server's error. */
   async isTaken({ region, priority, account }: UnsignedJob, { sequence }: QueuedJob): Promise<boolean> {
     const durable = captureDurable(region, priority, backgroundShardOf(account, backgroundShards));
     try {
       const { delivered } = await this.#session.jsm.consumers.info(streamNames.captures, durable);
       return delivered.stream_seq >= sequence;
     } catch (error) {
-      // The durable does not exist, so no renderer can get the job.
+      // Without the durable, no renderer can get the job.
       if (isNotProvisioned(error)) return false;
       throw error;
     }
   }
 
-  /**
-   * Removes a job from the queue. Does not stop a job that a renderer already has. Does not throw if the job is no longer
-   * in the queue.
-   */
+  /** Removes a job from the queue. If a renderer already has the job, it continues. Does not throw if the job is no longer in the queue. */
   async remove(job: QueuedJob): Promise<void> {
     try {
       await this.#session.jsm.streams.deleteMessage(streamNames.captures, job.sequence, false);
@@ -124,7 +118,7 @@ const sendAttributes = (subject: string, { uuid, region }: UnsignedJob) => ({
 
 const attemptName = ({ attempt }: Ticket) => (attempt === undefined ? undefined : `returned-${attempt}`);
 
-/** Parses a job. Returns only the envelope of a job of another version. Throws if the message is not a job. */
+/** Parses a job. If the job has another version, returns only its envelope. Throws if the message is not a job. */
 export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readonly isUnknown: true }) {
   const job = JSON.parse(new TextDecoder().decode(data)) as CaptureJob | null;
   if (typeof job !== 'object' || job === null || typeof job.uuid !== 'string' || typeof job.ticket !== 'string') {
@@ -134,8 +128,8 @@ export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readon
 }
 
 /**
- * A message to the renderers of a region on `signals.<region>` (core NATS, so it may be lost). A front publishes it
- * when it queues a background capture; the leader of the fleet publishes it every few seconds.
+ * A message to the renderers of a region on `signals.<region>` (core NATS, so it may be lost). A front publishes it when it queues a
+ * background capture. The leader of the fleet publishes it every few seconds.
  */
 export interface RegionSignal {
   /** Background shards with waiting captures. */
@@ -149,7 +143,7 @@ export function sendSignal({ nc }: Pick<NatsSession, 'nc'>, region: Region, sign
   nc.publish(signalSubject(region), JSON.stringify(signal));
 }
 
-/** Returns the background shard of an account. All its background captures wait in this one of `shards` queues. */
+/** Returns the background shard of an account. All its background captures wait in this one of the queues. */
 export function backgroundShardOf(account: string, shards: number): number {
   return createHash('sha256').update(account).digest().readUInt32BE(0) % shards;
 }

@@ -19,8 +19,9 @@ export const isRenderFailure = (code: ErrorCode): code is RenderFailure =>
   (renderFailures as readonly ErrorCode[]).includes(code);
 
 /**
- * Reasons why a renderer returns a job that it has not ended. `store_unavailable`: the store did not accept the file of a background
- * capture, or did not return its HTML, but may do so later. `cut_off`: a page was unreachable while the renderer could not reach NATS either.
+ * Reasons why a renderer returns a job that it has not ended. `store_unavailable`: the file of a background capture could not be stored, or
+ * its HTML could not be read, but both may succeed later. `cut_off`: a page could not be reached, and the renderer could not reach NATS
+ * either.
  */
 export const returnReasons = [
   'shutting_down',
@@ -35,7 +36,7 @@ export type ReturnReason = (typeof returnReasons)[number];
 /** Maximum length of a failure message. */
 export const maxFailureLength = 2000;
 
-/** Maximum length of a report's texts, which the page controls and clients see unchanged. */
+/** Maximum length of the texts in a report. The page controls them, and clients see them unchanged. */
 export const maxTextLength = 16_384;
 
 /** Maximum number of areas with ignored elements in a result. */

@@ -21,35 +21,37 @@ const heartbeatSchema = Type.Object({
   version: text(100),
   slots: count(maxSlots),
   busy: count(maxSlots),
-  /** `up`: a browser answers or is being replaced; `down`: none could be started. */
+  /** `up` means that a browser answers or is being replaced; `down`, that no browser could be started. */
   browser: oneOf(['up', 'down']),
-  /** Whether the renderer is about to stop and pulls no more jobs. */
+  /** Whether the renderer is about to stop, and therefore pulls no more jobs. */
   draining: Type.Boolean(),
-  /** Captures that ended in the last five minutes, and those of them that failed because of the service. */
+  /** Number of captures that ended in the last five minutes, and how many of them failed because of the service. */
   recent: Type.Object({
     ended: count(maxCaptures),
     internalFailures: count(maxCaptures),
     queueWaitP95Ms: Type.Number(),
-    /** Mean time from the delivery of a job to the acknowledgement of its result; absent before the first. */
+    /** Mean time from the delivery of a job to the acknowledgement of its result. Absent before the first acknowledgement. */
     meanRenderMs: Type.Optional(Type.Number()),
   }),
   jobs: Type.Array(Type.Unknown(), { maxItems: maxHeldJobs }),
-  /** Unix milliseconds by the pod's clock, which may be wrong; informative only. */
+  /** Unix milliseconds by the pod's clock, which may be wrong. Nothing depends on them. */
   at: Type.Number(),
 });
 
-/** Compiled, because thousands of heartbeats a second may arrive, and interpreting the schema takes a hundred times as long. */
+/**
+ * The schema is compiled. Thousands of heartbeats may arrive in a second, and interpreting the schema would take a hundred times as long.
+ */
 const validator = Compile(heartbeatSchema);
 
 /** The heartbeat that a renderer publishes every two seconds under `fleet.<region>.<pod>`. */
 export type RendererHeartbeat = Readonly<Omit<Static<typeof heartbeatSchema>, 'jobs'>> & {
-  /** Jobs that the renderer holds, as written by `heldJobText`. They are returned to the queue if it dies. */
+  /** Jobs that the renderer has taken, as written by `heldJobText`. They are returned to the queue if the renderer dies. */
   readonly jobs: readonly string[];
 };
 
 /**
- * Returns a validated heartbeat, or null. A page may have compromised its renderer, so a heartbeat must match the key that
- * the renderer may write, and its values must be within limits. Unknown fields are dropped.
+ * Returns a validated heartbeat, or null. A page may have compromised its renderer. Therefore a heartbeat must match the key that the
+ * renderer may write, and its values must be within limits. Unknown fields are dropped.
  */
 export function parseHeartbeat(key: string, value: unknown): RendererHeartbeat | null {
   if (!validator.Check(value) || key !== fleetKey(value.region, value.pod)) return null;
@@ -72,5 +74,5 @@ export function parseHeartbeat(key: string, value: unknown): RendererHeartbeat |
 const withoutOthers = <T extends object>(value: T, known: object): T =>
   Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(known, name))) as T;
 
-/** A pod with a wrong clock may measure invalid durations, but renders nevertheless. */
+/** A pod with a wrong clock may measure invalid durations, but it can render. Its heartbeat is therefore accepted. */
 const duration = (ms: number) => Math.min(maxTimeMs, Math.max(0, ms));

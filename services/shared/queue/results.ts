@@ -21,7 +21,7 @@ const uploadSchema = Type.Object({
   cacheSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
 });
 
-/** The parts that were extracted from the page, and the object that contains them. */
+/** The names of the parts that were extracted from the page, and the object that contains them. */
 const extractedUploadSchema = Type.Object({
   upload: uploadSchema,
   parts: Type.Array(oneOf(extractNames), { maxItems: extractNames.length }),
@@ -33,7 +33,7 @@ const diagnosticsUploadSchema = Type.Object({
   upload: uploadSchema,
 });
 
-/** An area of the picture with an element that is not compared, in CSS pixels. */
+/** An area of the picture with an element that is not compared. All sizes are in CSS pixels. */
 const pictureAreaSchema = Type.Object({
   x: Type.Integer({ minimum: 0, maximum: maxPixels }),
   y: Type.Integer({ minimum: 0, maximum: maxPixels }),
@@ -52,18 +52,18 @@ const jobResultSchema = Type.Object({
   elapsedMs: Type.Number({ minimum: 0, maximum: maxMs }),
   outcome: Type.Union([
     Type.Object({ kind: oneOf(['started']) }),
-    /** The screenshot has been taken and is being stored. */
+    /** The outcome when the screenshot has been taken and is being stored. */
     Type.Object({ kind: oneOf(['rendered']) }),
     Type.Object({
       kind: oneOf(['completed']),
       upload: uploadSchema,
       /** Present if the request asked for `extract` and the page responded. */
       extracted: Type.Optional(extractedUploadSchema),
-      /** Number of pages; only of a PDF. */
+      /** Number of pages. Only PDFs have it. */
       pages: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPixels })),
       /** Absent if the request did not ask for diagnostics. */
       diagnostics: Type.Optional(diagnosticsUploadSchema),
-      /** Of a job with `ignore`. */
+      /** Present if the job has `ignore`. */
       ignored: Type.Optional(Type.Array(pictureAreaSchema, { maxItems: maxIgnoredAreas })),
       report: reportSchema,
       /** Time from the screenshot to this result. */
@@ -73,7 +73,7 @@ const jobResultSchema = Type.Object({
       kind: oneOf(['failed']),
       code: oneOf(renderFailures),
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
-      /** Cause according to the renderer; `parseResult` checks it. */
+      /** Cause of the failure according to the renderer. `parseResult` checks it. */
       cause: Type.Unknown(),
       diagnostics: Type.Optional(diagnosticsUploadSchema),
     }),
@@ -118,7 +118,7 @@ export interface Reply {
 
 const newline = 0x0a;
 
-/** Returns null for an invalid reply. */
+/** Decodes a reply; returns null if it is invalid. */
 export function decodeReply(data: Uint8Array): Reply | null {
   const buffer = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   const end = buffer.indexOf(newline);

@@ -11,22 +11,22 @@ interface CaptureTask {
 }
 
 /**
- * Scheduled work of the leader of the fleet. A task names a capture; the record of the capture determines what is done.
- * Therefore, a repeated or late task is harmless. Times are in Unix milliseconds.
+ * Scheduled work of the leader of the fleet. A task names a capture, and the record of the capture determines what is done. A repeated or
+ * late task therefore does no harm. Times are in Unix milliseconds.
  */
 export type Task =
-  /** Makes sure that the job of an accepted capture (revision 0), or of a refresh, is in the queue. */
+  /** Ensures that the job of an accepted capture (revision 0), or of a refresh, is in the queue. */
   | (CaptureTask & { readonly kind: 'dispatch'; readonly revision: number })
   /** Removes the files of a capture that has expired or was deleted. */
   | (CaptureTask & { readonly kind: 'expiry' })
-  /** Refreshes a capture whose interval has passed. */
+  /** Refreshes a capture whose refresh is due. */
   | (CaptureTask & { readonly kind: 'refresh' })
-  /** Looks whether a batch has ended; `uuid` is that of the batch. `witness`: a capture that had not ended the last time. */
+  /** Checks whether a batch has ended; `uuid` is that of the batch. `witness` is a capture that had not ended at the last check. */
   | (CaptureTask & { readonly kind: 'batch'; readonly witness?: string })
   | DeliveryTask
   | TestTask;
 
-/** Delivers an event to the account holder's webhook. `attempt` counts from 1; the first one was due at `firstAt`. */
+/** Delivers an event to the account holder's webhook. `attempt` counts from 1. The first attempt was due at `firstAt`. */
 export interface DeliveryTask extends CaptureTask {
   readonly kind: 'webhook';
   readonly revision: number;
@@ -40,7 +40,10 @@ export interface DeliveryTask extends CaptureTask {
   readonly receiver: string;
 }
 
-/** Sends a test event, once. The uuid identifies the event; an older version finds no capture with this uuid and drops the task. */
+/**
+ * Sends a test event in one attempt. The uuid identifies the event. An older version of the controller finds no capture with this uuid and
+ * drops the task.
+ */
 export interface TestTask extends Omit<DeliveryTask, 'event' | 'revision' | 'redelivery' | 'attempt'> {
   readonly event: typeof testEvent;
   readonly revision: 0;
@@ -66,7 +69,7 @@ export class Tasks {
     return this.#publish(task, taskSubject(task.kind, nameOf(task)), {}, deadline);
   }
 
-  /** Schedules a task for a time. Replaces a scheduled task of the same capture and kind. */
+  /** Schedules a task for a time. An earlier task of the same capture and kind is replaced. */
   schedule(task: Task, at: number, deadline?: number): Promise<void> {
     const name = nameOf(task);
     const schedule = { specification: new Date(at), target: taskSubject(task.kind, name) };

@@ -5,16 +5,19 @@ import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 import { compareAndSet } from '../nats/retry.ts';
 
-/** Data that a trusted service writes into a job and reads from its result, independent of the renderer in between. */
+/** Data that a trusted service writes into a job and reads from its result. The signature ensures that the renderer cannot change it. */
 export interface Ticket {
   readonly account: string;
   readonly uuid: string;
-  /** 0 for the capture itself, otherwise the number of the refresh. */
+  /** 0 for the capture itself, or the number of the refresh. */
   readonly revision: number;
   readonly region: Region;
   /** Name of the object that the renderer must create. */
   readonly object: string;
-  /** Number of times the job was queued because a renderer returned it; each ticket can cause that once. Absent: 1. */
+  /**
+   * Number of times that the job was queued. It is queued again if a renderer returns it; each ticket can cause that once. If absent, the
+   * number is 1.
+   */
   readonly attempt?: number;
   /** The record of an interactive capture at its acceptance, which is not stored until the capture ends. */
   readonly draft?: CaptureRecord;
@@ -23,15 +26,15 @@ export interface Ticket {
 /** Key of the secret in the bucket `db`, which renderers cannot read. */
 const secretKey = 'secret.tickets';
 
-/** Minimum interval of reads of the secret after a ticket with an invalid signature, to bound the load by forged tickets. */
+/** Minimum interval of reads of the secret after a ticket with an invalid signature. It bounds the load that forged tickets cause. */
 const minReadIntervalMs = 1000;
 
 /** Timeout of reading or creating the secret, with all attempts. */
 const secretTimeoutMs = 5000;
 
 /**
- * Signs data of a job (HMAC-SHA-256), so that a result proves that its renderer was given the job. The secret is created
- * at the first use, and is shared by all fronts and controllers of the fleet.
+ * Signs data of a job (HMAC-SHA-256). A result that contains the signed data proves that its renderer was given the job. The secret is
+ * created at the first use, and is shared by all fronts and controllers of the fleet.
  */
 export class Tickets {
   readonly #db: Entries;
@@ -51,20 +54,20 @@ export class Tickets {
   }
 
   /**
-   * Returns the signed ticket, or null if the signature is invalid. Reads the secret again if it does not match, because the
-   * server may have restarted with an empty disk. Throws the errors of NATS if the secret cannot be read.
+   * Returns the signed ticket, or null if the signature is invalid. Before that, reads the secret again, because the server may have
+   * restarted with an empty disk. Throws the errors of NATS if the secret cannot be read.
    */
   async open(signed: string): Promise<Ticket | null> {
     const [body = '', given = '', ...rest] = signed.split('.');
     if (rest.length > 0) return null;
     const known = this.#secret;
     if (known !== null && isSignedWith(known, body, given)) return parse(body);
-    // While the secret is unknown, all callers wait for the read: a valid ticket must not be rejected as forged.
+    // While the secret is unknown, all callers wait for the read. Otherwise a valid ticket could be rejected as forged.
     if (known !== null && performance.now() - this.#readAt < minReadIntervalMs) return null;
     return isSignedWith(await this.#read(), body, given) ? parse(body) : null;
   }
 
-  /** Makes the next caller read the secret again, after a reconnection. */
+  /** Makes the next caller read the secret again. Called after a reconnection. */
   forget(): void {
     this.#secret = null;
     this.#readAt = -Infinity;
@@ -78,7 +81,7 @@ export class Tickets {
     return this.#reading;
   }
 
-  /** Creates the secret. If another service was faster, or the answer was lost, the stored secret applies. */
+  /** Creates the secret. If another service was faster, or the answer was lost, returns the stored secret. */
   #readOrCreate(): Promise<Buffer> {
     return compareAndSet(
       async () => {
@@ -93,7 +96,7 @@ export class Tickets {
   }
 }
 
-/** Removes the key id, because renderers can read the signed data. */
+/** Removes the id of the API key, because renderers can read the signed data. */
 function withoutKey(ticket: Ticket): Ticket {
   if (ticket.draft === undefined) return ticket;
   const { key: _untold, ...draft } = ticket.draft;
@@ -117,7 +120,7 @@ export function ticketOf({ ticket }: { readonly ticket: string }): Ticket {
 /** Returns the number of the next attempt if the job of a ticket is returned. */
 export const attemptAfter = ({ attempt = 1 }: Ticket): number => attempt + 1;
 
-/** Whether a ticket seems to belong to an interactive capture. Decides when a result is processed, not whether it is trusted. */
+/** Whether a ticket seems to belong to an interactive capture. Affects only when a result is processed, and not whether it is trusted. */
 export function seemsInteractive(ticket: string): boolean {
   try {
     return ticketOf({ ticket }).draft !== undefined;

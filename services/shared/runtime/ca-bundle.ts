@@ -18,7 +18,7 @@ export const caBundleVariable = optionalVariable('WEBCAPTURE_CA_BUNDLE', {
     'File with the certificates of your own authorities, in PEM. Pages, webhooks, NATS, the bucket and the upstream proxy may have certificates of these authorities or of public ones. The renderer needs the program `certutil` (package `libnss3-tools`) for it; the image contains it. A change of the file takes effect with a restart.',
 });
 
-/** Reads the file; reports a file that cannot be read or contains no valid certificate. */
+/** Reads the file. A file that cannot be read, or that contains no valid certificate, is reported as a problem. */
 export function readCaBundle(env: EnvReader): CaBundle | undefined {
   const file = caBundleVariable.read(env);
   if (file === undefined) return undefined;
@@ -51,7 +51,10 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** Makes all TLS clients of this process trust the authorities, except those that name their own. Call it before the first connection. */
+/**
+ * Makes all TLS clients of this process trust the authorities, except clients that name authorities of their own. Call it before the first
+ * connection.
+ */
 export function trustCaBundle({ certificates }: CaBundle): void {
   setDefaultCACertificates([...getCACertificates('default'), ...certificates]);
 }

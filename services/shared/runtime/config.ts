@@ -20,7 +20,7 @@ export interface CommonConfig {
     readonly url: string;
     readonly user?: string;
     readonly password?: string;
-    /** Files with the login, in place of `user` and `password`. */
+    /** Files with the login, instead of `user` and `password`. */
     readonly loginFiles?: NatsLoginFiles;
     readonly tls?: NatsTls;
     /** The JetStream domain of the fleet; by default that of the servers. */
@@ -45,7 +45,7 @@ export interface NatsTls {
   /** The client's certificate and its key. */
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** Required name in the servers' certificates, sent as SNI; by default the host of the address. */
+  /** The name that the servers' certificates must have, which is sent as SNI. By default, it is the host of the address. */
   readonly serverName?: string;
   /** Whether TLS starts before the protocol of NATS, as for servers with `handshake_first`. */
   readonly handshakeFirst: boolean;
@@ -192,7 +192,7 @@ const loginFileRules = {
   jwt: { variable: 'WEBCAPTURE_NATS_JWT_FILE', rule: 'must name a file with the JWT of a user' },
 } as const;
 
-/** Checks the content, too, because a malformed file would otherwise be reported at the first connection. */
+/** Reads the paths of the files and checks their content. A malformed file would otherwise be reported only at the first connection. */
 function readNatsLoginFiles(env: EnvReader): NatsLoginFiles | undefined {
   const all = {
     creds: commonVariables.natsCredsFile.read(env),
@@ -235,7 +235,7 @@ function readNatsTls(env: EnvReader): { readonly tls?: NatsTls } {
 /** Addresses for clients, without a slash at the end. Fronts and controllers must have the same values. */
 export interface Addresses {
   readonly publicUrl: string;
-  /** Files are at `<cdnUrl>/<name>`. */
+  /** Base URL of files: a file is at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
 }
 
@@ -258,7 +258,7 @@ export const addressVariables = {
   }),
 };
 
-/** `port` is that of the front, for the default address. */
+/** @param port port of the front, for the default address */
 export function readAddresses(env: EnvReader, port: number): Addresses {
   const publicUrl = addressVariables.publicUrl.read(env, `http://localhost:${port}`);
   return { publicUrl, cdnUrl: addressVariables.cdnUrl.read(env, `${publicUrl}/files`) };
@@ -274,11 +274,11 @@ interface NamedBucket {
 
 /** A bucket of Google Cloud Storage for files. With an endpoint, it is called without credentials. */
 interface GcsConfig extends NamedBucket {
-  /** Project for Google's library, if the credentials do not contain it. */
+  /** Project for Google's library. Needed if the credentials do not contain it. */
   readonly project?: string;
 }
 
-/** A bucket of S3 for files. With an endpoint, the bucket is a part of the path. */
+/** A bucket of S3 for files. With an endpoint, the path of a URL contains the bucket. */
 export interface S3Config extends NamedBucket {
   readonly region: string;
 }

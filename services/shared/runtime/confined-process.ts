@@ -12,16 +12,16 @@ export interface ConfinedScript {
   readonly maxDataKiB: number;
   /** Limit of processor time in seconds. */
   readonly maxCpuSeconds: number;
-  /** Limit of the output; the process is killed beyond it. */
+  /** Limit of the output. The process is killed if it exceeds the limit. */
   readonly maxOutputBytes: number;
 }
 
 /** How a confined process ended. */
 export interface ProcessEnd {
-  /** Null: a signal ended the process, because it crashed, reached a limit or was killed. */
+  /** Exit code. Null means that a signal ended the process, because it crashed, reached a limit or was killed. */
   readonly code: number | null;
   readonly output: Buffer;
-  /** The end of what the process wrote to stderr. */
+  /** The last part of what the process wrote to stderr. */
   readonly reason: string;
   /** Set if the process could not be started. */
   readonly failure?: Error;
@@ -30,11 +30,10 @@ export interface ProcessEnd {
 const maxReasonLength = 500;
 
 /**
- * Runs a script in a separate process. A crash of the script, or a decompression bomb in its input, ends the process and does not affect the
- * service. The process has no environment, hence no credentials, and inherits no connections. It has the same user as the service:
- * the sandbox of the pod has to hold against code that is taken over (docs/security.md).
- *
- * @param input bytes for stdin; the caller handles errors of it
+ * Runs a script in a separate process. If the script crashes, or its input is a decompression bomb, the process ends and the service is not
+ * affected. The process has no environment, and therefore no credentials. It inherits no connections. It has the same user as the service,
+ * so against code that was taken over, only the sandbox of the pod protects (docs/security.md).
+ * @param input bytes for stdin; the caller handles its errors
  * @param signal kills the process when it aborts
  * @returns how the process ended; does not throw
  */
@@ -50,7 +49,7 @@ export async function runConfined(
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<{ code: number | null; failure?: Error }>((resolve) => {
-    // A killed process emits `error` as well, but its memory is free only when it emits `close`.
+    // A killed process emits `error` as well, but its memory is released only when it emits `close`.
     child.once('error', (failure) => child.pid === undefined && resolve({ code: null, failure }));
     child.once('close', (code) => resolve({ code }));
   });
@@ -69,7 +68,8 @@ export async function runConfined(
 }
 
 /**
- * Passes on bytes for the input of a process, and keeps the error of their source: for the process, it is the end of the input.
+ * Passes on bytes for the input of a process, and keeps the error of their source. For the process, an error looks like the end of the
+ * input.
  */
 export function keepFailure(source: AsyncIterable<Uint8Array>): {
   readonly bytes: AsyncIterable<Uint8Array>;

@@ -9,8 +9,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Returns the promise's result, or throws a {@link DeadlineError} after `ms`. The work itself continues: the caller
- * ends it if possible (closes the page, destroys the socket). A late rejection is ignored.
+ * Returns the promise's result, or throws a {@link DeadlineError} after `ms`. The work itself continues; the caller ends it if possible
+ * (closes the page, destroys the socket). A late rejection is ignored.
  */
 export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -27,7 +27,7 @@ export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): 
  */
 export const localDeadline = (deadline: number, now: number): number => Date.now() + (deadline - now);
 
-/** Waits. Returns early, and false, if the signal aborts. */
+/** Waits for `ms` and returns true. Returns false before that if the signal aborts. */
 export async function delay(ms: number, signal?: AbortSignal): Promise<boolean> {
   try {
     await sleep(ms, undefined, signal === undefined ? {} : { signal });
@@ -37,7 +37,10 @@ export async function delay(ms: number, signal?: AbortSignal): Promise<boolean> 
   }
 }
 
-/** Returns the delay in milliseconds before attempt `n` (1, 2, 3…): doubles from `baseMs` up to `maxMs`; a quarter of it is random. */
+/**
+ * Returns the delay in milliseconds before attempt `n` (1, 2, 3…). The delay doubles from `baseMs` up to `maxMs`. A quarter of it is
+ * random.
+ */
 export function backoffMs(attempt: number, baseMs: number, maxMs: number, random: () => number = Math.random): number {
   const full = Math.min(maxMs, baseMs * 2 ** (attempt - 1));
   return Math.round(full * (0.75 + 0.25 * random()));
@@ -67,8 +70,8 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal):
 }
 
 /**
- * Runs a task that may hang. Its signal aborts after `ms`, or with the caller's signal; the promise then rejects with the
- * reason, even if the task ignores the signal.
+ * Runs a task that may hang. Its signal aborts after `ms`, or with the caller's signal. The promise then rejects with the reason, even if
+ * the task ignores the signal.
  */
 export async function withTimeout<T>(
   task: (signal: AbortSignal) => Promise<T>,

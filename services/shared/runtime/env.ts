@@ -1,4 +1,4 @@
-/** An invalid configuration: all invalid variables with the violated rules. */
+/** Thrown for an invalid configuration. The message contains all invalid variables with the violated rules. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
@@ -43,7 +43,7 @@ export class EnvReader {
 
   /** Freezes and returns `config`, or throws a {@link ConfigError} with all problems. */
   finish<T extends object>(config: () => T): Readonly<T> {
-    // Build the configuration first, because this may read further variables.
+    // The configuration is built first, because this may read further variables.
     const built = config();
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
     return Object.freeze(built);

@@ -129,15 +129,15 @@ export function causesOf(code: ErrorCode): readonly FailureCause[] {
 }
 
 /**
- * Checks the cause that a renderer or the thrower of an error states. If it is missing, or not possible for the code, the result is the only
- * cause of the code, or `service`, so that no failure of the service is hidden.
+ * Checks the cause that a renderer, or the thrower of an error, states. If no cause is stated, or a code cannot have that cause, returns
+ * the only cause of the code. If the code has several, returns `service`, so that no failure of the service is hidden.
  */
 export function causeOf(code: ErrorCode, stated: unknown): FailureCause {
   const causes = causesOf(code);
   return causes.find((cause) => cause === stated) ?? (causes.length === 1 ? causes[0] : undefined) ?? 'service';
 }
 
-/** Codes whose cause depends on the case. */
+/** Codes that have several causes, so that the thrower must state one. */
 type CodeWithoutCause = {
   [Code in ErrorCode]: (typeof errorTable)[Code]['cause'] extends FailureCause ? never : Code;
 }[ErrorCode];
@@ -149,7 +149,7 @@ interface ServiceErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Arguments after the code. `causedBy` is required for a code with several causes, and for one that is known only at run time. */
+/** Arguments after the code. `causedBy` is required for a code with several causes, and for a code that is known only at run time. */
 type ServiceErrorRest<Code extends ErrorCode> = [Extract<Code, CodeWithoutCause>] extends [never]
   ? [message?: string | undefined, options?: ServiceErrorOptions]
   : [message: string | undefined, options: ServiceErrorOptions & { readonly causedBy: FailureCause }];
@@ -178,7 +178,10 @@ export class ServiceError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** Any thrown value as a {@link ServiceError}: one that already is passes through, the rest become `fallback`, caused by this service. */
+/**
+ * Converts any thrown value to a {@link ServiceError}. A value that is one already is returned unchanged. Any other becomes an error with
+ * the code `fallback` that this service has caused.
+ */
 export function toServiceError(thrown: unknown, fallback: ErrorCode = 'INTERNAL_ERROR'): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   return new ServiceError(fallback, undefined, { causedBy: 'service', cause: thrown });

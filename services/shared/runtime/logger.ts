@@ -3,9 +3,9 @@ import { type Logger, pino } from 'pino';
 export type { Logger } from 'pino';
 
 /**
- * Creates the logger of a process: JSON lines on stdout. Query strings, userinfo, HTML, bearer tokens and webhook
- * addresses never appear: secrets are removed by path, and {@link redactUrls} shortens addresses in all strings. `mixin` returns more fields
- * for each line.
+ * Creates the logger of a process, which writes JSON lines to stdout. Query strings, userinfo, HTML, bearer tokens and webhook addresses
+ * never appear. Secrets are removed by the path of their field, and {@link redactUrls} shortens addresses in all strings. `mixin` returns
+ * additional fields for each line.
  */
 export function createLogger(options: { service: string; pod: string; level: string; mixin?: () => object }): Logger {
   return pino({
@@ -13,11 +13,11 @@ export function createLogger(options: { service: string; pod: string; level: str
     level: options.level,
     base: { service: options.service, pod: options.pod },
     timestamp: pino.stdTimeFunctions.isoTime,
-    // describeError serializes errors with their causes. The built-in serializer would run first.
+    // describeError serializes errors with their causes. If the built-in serializer were used, it would run first.
     serializers: { err: (error: unknown) => error },
     redact: {
       paths: ['html', '*.html', 'authorization', '*.authorization', 'apiKey', '*.apiKey', 'webhook', '*.webhook'],
-      // Numbers under such names, such as a count of webhooks, are not secret.
+      // A number in such a field, for example a count of webhooks, is not secret.
       censor: (value) => (typeof value === 'number' ? value : '[redacted]'),
     },
     formatters: {
@@ -59,7 +59,7 @@ function describeError(error: Error, depth: number): Record<string, unknown> {
 const address = /\b(?:https?|wss?):\/\/[^\s"'<>`)\]}]+/gi;
 /** Lists of servers are separated by commas, which web addresses may contain. */
 const broker = /\b(?:nats|tls):\/\/[^\s"'<>`)\]},]+/gi;
-/** A client may repeat the scheme before a token. */
+/** Some clients send `Bearer Bearer <token>`, so the scheme may be repeated. */
 const bearer = /\bBearer(?:\s+Bearer)*\s+[^\s"',]+/gi;
 
 /** Shortens every address of the web or of a broker in a text to scheme, host and path, and removes bearer tokens. */

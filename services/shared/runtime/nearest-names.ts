@@ -1,10 +1,13 @@
 /** Maximum number of suggested names. */
 const maxNearest = 3;
 
-/** Maximum number of changed letters that counts as a typo. */
+/** Maximum number of changed letters that count as a typo. */
 export const maxDistance = 2;
 
-/** Returns the names that an unknown one probably means: those with the same letters, then those that contain it, then typos. */
+/**
+ * Returns the known names that an unknown name probably means. Names with the same letters come first, then names that contain it, and then
+ * typos.
+ */
 export function nearestNames(names: readonly string[], unknown: string): string[] {
   const name = plain(unknown);
   const ranked = names
@@ -14,7 +17,7 @@ export function nearestNames(names: readonly string[], unknown: string): string[
   return ranked.slice(0, maxNearest).map(({ each }) => each);
 }
 
-/** Returns letters and digits only, in lower case: `full_page`, `full-page` and `fullPage` are the same. */
+/** Returns the letters and digits of a name in lower case: `full_page`, `full-page` and `fullPage` become equal. */
 export const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 /** Matches `fullPage` with `isFullPage`, and `waitUntilEvent` with `waitUntil`. */

@@ -5,7 +5,7 @@ import { formatAddress } from './listen-address.ts';
 import { refusePages } from './page-source.ts';
 import type { Logger } from './logger.ts';
 
-/** Gauges of prom-client that have names of counters and only sum up the gauges by type. */
+/** Gauges of prom-client whose names are those of counters. They only sum up other gauges. */
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
 /** Creates the metrics of one process, including those of the runtime. */
@@ -33,11 +33,11 @@ export interface OpsServerOptions {
   readonly port: number;
   readonly metrics: Registry;
   readonly log: Logger;
-  /** Returns null if the process is ready; otherwise what it waits for. */
+  /** Returns null if the process is ready; otherwise a text that says what it waits for. */
   readonly notReady: () => string | null;
-  /** Returns null if the process is healthy; otherwise why it should be restarted. */
+  /** Returns null if the process is healthy; otherwise a text that says why it should be restarted. */
   readonly notLive?: () => string | null;
-  /** Answers paths of this service; returns null for unknown paths. */
+  /** Answers further paths of this service. Returns null for unknown paths. */
   readonly more?: (path: string) => OpsAnswer | null;
 }
 
@@ -70,7 +70,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
       }
     }
   });
-  // Pages must not read the metrics even if the operator lets captures access this machine.
+  // Pages must not read the metrics, even if the operator allows captures to access this machine.
   refusePages(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

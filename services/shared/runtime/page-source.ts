@@ -1,9 +1,8 @@
 import type { AddressInfo, Server } from 'node:net';
 
 /**
- * Source address of connections to this machine on behalf of pages and webhooks. Linux lets a process bind every address
- * of 127.0.0.0/8, so a server can distinguish these connections from those of operators, independent of the process that
- * makes them.
+ * Source address of connections to this machine on behalf of pages and webhooks. Linux lets a process bind every address of 127.0.0.0/8. By
+ * this address, a server can distinguish these connections from those of operators, whichever process makes them.
  */
 export const pageSource = '127.87.67.1';
 

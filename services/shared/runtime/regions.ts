@@ -10,7 +10,7 @@ export function isRegion(value: unknown): value is Region {
 /** An installed region, and its minimum number of renderers. */
 export interface InstalledRegion {
   readonly region: Region;
-  /** 0: the region may scale to zero; captures then wait in its queue until a renderer starts. */
+  /** Minimum number of renderers. With 0, the region may scale to zero; captures then wait in its queue until a renderer starts. */
   readonly minRenderers: number;
 }
 

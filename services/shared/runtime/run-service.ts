@@ -26,13 +26,13 @@ export interface ServiceParts {
 interface Service<Config extends ServiceConfig> {
   readonly name: string;
   readonly readConfig: (env: Environment) => Config;
-  /** Creates and starts the service. Registers the steps of the shutdown in the order of the start. */
+  /** Creates and starts the service. Must register the steps of the shutdown in the order of the start. */
   readonly start: (config: Config, parts: ServiceParts) => Promise<void>;
   /** Maximum duration of draining in milliseconds. */
   readonly drainMs: (config: Config) => number;
 }
 
-/** `region` is that of a renderer. */
+/** The configuration of a service. Only renderers have a `region`. */
 type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod' | 'nats' | 'caBundle'> & { readonly region?: string };
 
 /**
@@ -80,7 +80,8 @@ export async function runService<Config extends ServiceConfig>(service: Service<
       shutdown.add('tracing', await startTracing(tracing, { service: service.name, version, pod, region }, log));
     }
     await service.start(config, { log, shutdown, metrics });
-    // With NODE_COMPILE_CACHE set, Node would write compiled code only at a normal exit, but the process may be killed.
+    // With NODE_COMPILE_CACHE set, Node would write compiled code only at a normal exit. The code is written now, because the process may
+    // be killed.
     flushCompileCache();
   } catch (error) {
     // If a signal interrupted the start, its drain ends the process.

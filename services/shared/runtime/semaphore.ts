@@ -1,4 +1,4 @@
-/** Limits the number of concurrent runs. The others wait in order. */
+/** Limits the number of concurrent runs. Further runs wait in order. */
 export class Semaphore {
   readonly #max: number;
   readonly #queue: (() => void)[] = [];

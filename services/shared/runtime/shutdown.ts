@@ -6,7 +6,7 @@ interface Step {
   readonly stop: () => Promise<unknown> | void;
 }
 
-/** Steps of the shutdown, run in reverse order of the start within one time limit. */
+/** Runs the steps of the shutdown in reverse order of the start, within one time limit. */
 export class Shutdown {
   readonly #steps: Step[] = [];
   readonly #aborter = new AbortController();
@@ -18,7 +18,7 @@ export class Shutdown {
     this.#limitMs = limitMs;
   }
 
-  /** Aborts when the shutdown begins, which ends loops and waits. */
+  /** Aborts when the shutdown begins. Loops and waits end then. */
   get signal(): AbortSignal {
     return this.#aborter.signal;
   }
@@ -44,10 +44,13 @@ export class Shutdown {
   }
 }
 
-/** Time for which signals count as the same Ctrl-C, which the terminal and each parent process may send. */
+/** Time within which several signals count as one Ctrl-C. The terminal and each parent process may send one. */
 const sameKeystrokeMs = 400;
 
-/** Handles stop signals: the first one stops, repetitions of the same Ctrl-C are ignored, and any other signal stops immediately. */
+/**
+ * Handles stop signals. The first signal stops the process in order. Repetitions of the same Ctrl-C are ignored. Any other signal stops it
+ * immediately.
+ */
 export function onStopSignal<Why extends string>(
   onStop: (why: Why) => void,
   onStopAtOnce: () => void,

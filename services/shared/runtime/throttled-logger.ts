@@ -1,9 +1,12 @@
 import type { Logger } from './logger.ts';
 
-/** A compromised renderer may cause thousands of messages a second; one per interval is logged. */
+/** Interval in which a message is logged once. A compromised renderer may cause thousands of messages a second. */
 const defaultIntervalMs = 10_000;
 
-/** Throttles log messages that others can cause at will: each message at most once per interval, with the number of omitted ones. */
+/**
+ * Throttles log messages that others can cause in any number. Each message is logged at most once per interval, with the number of omitted
+ * ones.
+ */
 export class ThrottledLogger {
   readonly #log: Pick<Logger, 'warn'>;
   readonly #intervalMs: number;
@@ -14,7 +17,7 @@ export class ThrottledLogger {
     this.#intervalMs = intervalMs;
   }
 
-  /** `message` must be one of few, because each is remembered. */
+  /** Logs a message. There must be only a few different messages, because each is remembered. */
   warn(fields: object, message: string): void {
     const now = performance.now();
     const last = this.#logged.get(message);

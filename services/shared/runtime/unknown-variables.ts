@@ -5,13 +5,13 @@ import { variableNames } from './variable-names.ts';
 /** A variable that begins with `WEBCAPTURE_` and that nothing reads. */
 interface UnknownVariable {
   readonly variable: string;
-  /** A sentence that names the nearest known variable, if there is one. It does not contain the value, which may be a secret. */
+  /** A sentence that names the nearest known variable if there is one. It does not contain the value, which may be a secret. */
   readonly message: string;
 }
 
 /**
- * Returns the variables of the environment that have the prefix of this software and are known to no service, such as `WEBCAPTURE_SLOT`.
- * Variables of other services are known, because services may share an environment file.
+ * Returns those variables of the environment that have the prefix of this software but are known to no service, such as `WEBCAPTURE_SLOT`.
+ * Variables of other services count as known, because services may share an environment file.
  */
 export function unknownVariables(environment: Environment): readonly UnknownVariable[] {
   const known = new Set(variableNames);

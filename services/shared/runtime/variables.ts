@@ -8,7 +8,7 @@ export interface Variable<T = unknown> {
   /** Description of the default; empty if there is none. */
   readonly defaultText: string;
   readonly meaning: string;
-  /** `fallback` replaces the default where the default depends on another variable. */
+  /** Reads the value. `fallback` replaces a default that depends on another variable. */
   read(env: EnvReader, fallback?: T): T;
 }
 
@@ -27,7 +27,7 @@ interface IntegerRange extends WithDefault<number> {
   readonly min: number;
   readonly max?: number;
   readonly unit?: string;
-  /** Value of `auto`; without it, `auto` is invalid. */
+  /** Returns the value that `auto` stands for. Without this function, `auto` is invalid. */
   readonly auto?: () => number;
 }
 
@@ -92,7 +92,10 @@ export function secretVariable(
   });
 }
 
-/** A value that `parse` converts from a text, including the default. It throws an Error whose message is the violated rule. */
+/**
+ * Declares a variable whose value `parse` converts from a text; the default is converted too. `parse` throws an Error whose message is the
+ * violated rule.
+ */
 export function parsedVariable<T>(
   name: string,
   spec: WithDefault<string> & { readonly type: string; readonly parse: (value: string) => T },
@@ -101,7 +104,7 @@ export function parsedVariable<T>(
   return variable(name, type, { meaning, defaultText, default: parse(spec.default) }, parse);
 }
 
-/** @param parse throws an Error whose message is the violated rule; the value is then the default */
+/** @param parse throws an Error whose message is the violated rule; the default is used then */
 function variable<T>(name: string, type: string, spec: WithDefault<T>, parse: (text: string) => T): Variable<T> {
   const { meaning, defaultText = inCode(spec.default) } = spec;
   return {

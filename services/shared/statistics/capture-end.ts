@@ -13,14 +13,17 @@ export interface CaptureEnd {
   readonly region: Region;
   /** Charged tokens. */
   readonly tokens: number;
-  /** Time since the acceptance. For a completed capture without a waiting client, without the time in the queue. */
+  /** Time since the acceptance. For a completed capture without a waiting client, the time in the queue does not count. */
   readonly durationMs: number;
   readonly endedAt: number;
-  /** Undefined if it completed. */
+  /** The failure; undefined if the capture or refresh completed. */
   readonly failure: CaptureFailure | undefined;
 }
 
-/** Returns the end of a capture or refresh that a change of its record has caused; null if none. Ignores cancelled captures. */
+/**
+ * Returns the end of a capture or refresh that a change of its record has caused; null if the change has ended neither. Cancelled captures
+ * are ignored.
+ */
 export function endOf(before: CaptureRecord | null, after: CaptureRecord): CaptureEnd | null {
   const refreshNumber = before === null || isOpen(before) ? 0 : (before.refresh?.revision ?? 0);
   if (before === null || !isOpen(before, refreshNumber)) return null;

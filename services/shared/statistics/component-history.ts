@@ -14,7 +14,7 @@ export interface ComponentHistory {
   /** The state at `observedUntil`. */
   readonly status: StatusValue;
   readonly observedUntil: number;
-  /** Oldest first; unobserved days may be missing. */
+  /** The oldest day comes first. Days that were not observed may be missing. */
   readonly days: readonly ObservedDay[];
   /** Newest first. */
   readonly incidents: readonly StoredIncident[];
@@ -25,21 +25,21 @@ export const historyFormat = 1;
 export interface ObservedDay {
   /** `yyyy-mm-dd`. */
   readonly date: string;
-  /** Milliseconds in each state, in the order of `statusValues`. The missing part of the day was not observed. */
+  /** Milliseconds in each state, in the order of `statusValues`. The rest of the day was not observed. */
   readonly ms: readonly number[];
 }
 
-/** A time in which a component was not operational. */
+/** A period in which a component was not operational. */
 export interface StoredIncident {
   readonly startedAt: number;
-  /** Null while it lasts. */
+  /** End of the incident; null while it lasts. */
   readonly endedAt: number | null;
   /** The worst state, and its message. */
   readonly status: StatusValue;
   readonly message: string;
   /** The states during the incident, oldest first. */
   readonly updates: readonly { readonly at: number; readonly status: StatusValue; readonly message: string }[];
-  /** Number of times that the component recovered and failed again meanwhile. */
+  /** Number of times that the component recovered and failed again during the incident. */
   readonly interruptions: number;
 }
 
@@ -51,7 +51,7 @@ export const historyKey = (component: string) => `${historyKeyPrefix}.${componen
 /** Matches the histories of all components. */
 export const historyKeys = `${historyKeyPrefix}.>`;
 
-/** Adds a time in one state to the days that it covers. */
+/** Adds a period in one state to the days that it covers. */
 export function addTime(
   days: readonly ObservedDay[],
   state: StatusValue,
@@ -72,12 +72,12 @@ export function addTime(
   return [...byDate].map(([date, ms]) => ({ date, ms })).toSorted((a, b) => a.date.localeCompare(b.date));
 }
 
-/** Maximum observed time that is not written yet. */
+/** Maximum time that was observed but is not written yet. */
 const maxUnwrittenMs = 2 * historyIntervalMs;
 
 /**
- * Returns the history of a component that was observed without a change until a time. The last published status proves
- * that: a change is written immediately, and an unchanged state every few minutes.
+ * Returns the history of a component that was observed without a change until a time. The last published status proves the observation: a
+ * change is written immediately, and an unchanged state every few minutes.
  */
 export function observedTo(history: ComponentHistory, until: number): ComponentHistory {
   const { observedUntil, days, status: state } = history;

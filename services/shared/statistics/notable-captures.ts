@@ -18,7 +18,7 @@ const byEnd = (a: AdminCapture, b: AdminCapture) => Date.parse(b.endedAt) - Date
 
 export function noteEnd(hour: NotableHour, end: CaptureEnd): void {
   const { slowest, failed } = hour;
-  // Most captures are neither slow nor failed.
+  // Most captures are neither slow nor failed, so they are skipped early.
   const isQuick = slowest.length >= maxAdminCaptures && end.durationMs <= (slowest.at(-1)?.durationMs ?? 0);
   if (end.failure !== undefined) keep(failed, [viewOf(end)], byEnd);
   else if (!isQuick) keep(slowest, [viewOf(end)], bySlowness);
@@ -62,12 +62,11 @@ const hourOf = (time: number): string => new Date(time).toISOString().slice(0, 1
 
 export const notableKey = (time: number): string => `notable.${hourOf(time)}`;
 
-/** An hour is listed until its last capture is a day old. */
+/** Lifetime of an hour. It is listed until its last capture is a day old. */
 export const notableTtlSeconds = 26 * 3600;
 
 /**
- * Stores the notable captures of the last 24 hours. Each hour has as many entries as the longest list, so that every list
- * is exact.
+ * Stores the notable captures of the last 24 hours. An hour keeps as many captures as the longest list has, so that every list is exact.
  */
 export class NotableCaptures {
   readonly #session: NatsSession;

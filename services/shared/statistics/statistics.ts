@@ -11,7 +11,10 @@ import { addDay, countEnd, countHit, newDay, type UsageDay } from './usage-day.t
 /** Interval of writes. */
 export const statisticsIntervalMs = 10_000;
 
-/** Maximum number of days of accounts that wait to be written, about 1 KB each. Further ones are not counted. */
+/**
+ * Maximum number of entries of accounts and days that wait to be written, about 1 KB each. Activity that needs a further entry is not
+ * counted.
+ */
 const maxPending = 10_000;
 
 /** Lifetime of a day. Requests cover at most 90 days. */
@@ -37,10 +40,10 @@ export function createStatisticsMetrics(registry: Registry): (outcome: WriteOutc
 }
 
 /**
- * Counts the activity of accounts, for their usage history and for the operator. Counting is an addition in memory;
- * every ten seconds the sums are added to an entry for each account and day (`stats.<account>.<yyyymmdd>` in the bucket
- * `db`), and to one for each hour. A killed process loses its unwritten counts, and a write without an answer may count
- * twice. Charges are in the usage ledger.
+ * Counts the activity of accounts, for their usage history and for the operator. Counting is an addition in memory. Every ten seconds the
+ * sums are added to an entry for each account and day (`stats.<account>.<yyyymmdd>` in the bucket `db`), and to one for each hour. If a
+ * process is killed, its unwritten counts are lost. If a write gets no answer, it may count twice. Charges are not counted here but in the
+ * usage ledger.
  */
 export class Statistics {
   readonly #session: NatsSession;
@@ -67,7 +70,7 @@ export class Statistics {
     this.#days.change(dayKey(account, this.#session.now()), (day) => countHit(day, key));
   }
 
-  /** Writes the counts. Throws if some could not be written; they are kept for the next flush. */
+  /** Writes the counts. Throws if some could not be written; the next flush writes them. */
   async flush(): Promise<void> {
     await this.#days.flush();
     await this.#hours.flush();
@@ -82,7 +85,7 @@ export class UsageHistory {
     this.#session = session;
   }
 
-  /** Returns the day of `now` (Unix ms) in UTC and the days before it, oldest first. */
+  /** Returns the days up to the day of `now` (Unix ms) in UTC, oldest first. */
   async read(account: string, days: number, now: number): Promise<readonly { date: string; day: UsageDay }[]> {
     const times = Array.from({ length: days }, (_, index) => now - (days - 1 - index) * dayMs);
     const keys = times.map((time) => dayKey(account, time));
@@ -93,7 +96,7 @@ export class UsageHistory {
     }));
   }
 
-  /** Returns the sum of the day of `now` (Unix ms) in UTC and the days before it, for each account with usage. */
+  /** Returns the sum of the days up to the day of `now` (Unix ms) in UTC, for each account with usage. */
   async sumByAccount(days: number, now: number): Promise<ReadonlyMap<string, UsageDay>> {
     const dates = new Set(Array.from({ length: days }, (_, index) => dayOf(now - index * dayMs)));
     const keys = (await keysMatching(this.#session, 'db', 'stats.*.*')).filter((key) => dates.has(dateInKey(key)));
@@ -125,7 +128,7 @@ interface PendingOptions<T> {
   readonly ttlSeconds: number;
 }
 
-/** Sums by key that wait to be added to stored entries. */
+/** Sums by key that are not yet added to the stored entries. */
 class PendingEntries<T extends object> {
   readonly #options: PendingOptions<T>;
   #pending = new Map<string, T>();
@@ -149,7 +152,7 @@ class PendingEntries<T extends object> {
     let failure: { readonly error: unknown } | undefined;
     const serve = async () => {
       for (const [key, value] of rest) {
-        // While NATS is unavailable, each further write would wait for its timeout.
+        // If NATS is unavailable, each further write would wait for its timeout, so the loop ends.
         if (failure === undefined) {
           try {
             await this.#write(key, value);

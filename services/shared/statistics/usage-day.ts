@@ -11,7 +11,7 @@ export interface Counts {
   cached: number;
 }
 
-/** Usage of an account on one day in UTC, by the end of captures. */
+/** Usage of an account on one day in UTC. A capture counts for the day on which it ended. */
 export interface UsageDay extends Counts {
   readonly latency: Histogram;
   /** Counts by the id of the API key. Refreshes belong to no key. */
@@ -20,7 +20,7 @@ export interface UsageDay extends Counts {
   failures?: Partial<Record<ErrorCode, number>>;
 }
 
-/** Maximum number of keys of a day that are counted separately. Further ones are counted together. */
+/** Maximum number of keys of a day that are counted separately. All further keys are counted together. */
 export const maxKeys = 100;
 export const otherKeys = 'other';
 
@@ -73,13 +73,13 @@ function add(target: Counts, { tokens, completed, failed, cached }: Counts): voi
   target.cached += cached;
 }
 
-/** Returns the counts of a key, or of all other keys if there are too many. */
+/** Returns the counts of a key. If there are too many keys, returns the counts that all further keys share. */
 function countsOfKey({ keys }: UsageDay, key: string): Counts {
   const isFull = keys[key] === undefined && Object.keys(keys).length >= maxKeys;
   return (keys[isFull ? otherKeys : key] ??= newCounts());
 }
 
-/** Ratio of a bucket's end to its start. The error of a percentile is at most 5% (the square root of this ratio). */
+/** Ratio of the end of a bucket to its start. The error of a percentile is at most 5%, which follows from the square root of this ratio. */
 const growth = 1.1;
 
 /** The last bucket, for durations of a day and more. */

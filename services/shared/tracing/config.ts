@@ -1,6 +1,6 @@
 import { EnvReader, type Environment } from '../runtime/env.ts';
 
-/** Root samplers of the specification that this software supports, by their names in `OTEL_TRACES_SAMPLER`. */
+/** Those root samplers of the specification that this software supports, by their names in `OTEL_TRACES_SAMPLER`. */
 const samplerNames = [
   'always_on',
   'always_off',
@@ -11,7 +11,7 @@ const samplerNames = [
 ] as const;
 type SamplerName = (typeof samplerNames)[number];
 
-/** Tracing as the standard variables of OpenTelemetry describe it. The SDK reads the address, headers and resource attributes by itself. */
+/** Tracing as the standard variables of OpenTelemetry describe it. The SDK itself reads the address, headers and resource attributes. */
 export interface TracingConfig {
   readonly sampler: SamplerName;
   /** Share of the traces that a sampler by ratio records, from 0 to 1. */
@@ -21,9 +21,8 @@ export interface TracingConfig {
 const endpointVariables = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
 
 /**
- * Returns null if tracing is off: no endpoint is set, or `OTEL_SDK_DISABLED` is `true`, or `OTEL_TRACES_EXPORTER` is `none`.
- *
- * @throws ConfigError if a variable is invalid. Values of addresses are not quoted, because they may contain credentials.
+ * Returns null if tracing is off: no endpoint is set, `OTEL_SDK_DISABLED` is `true`, or `OTEL_TRACES_EXPORTER` is `none`.
+ * @throws ConfigError if a variable is invalid; the message does not contain addresses, because they may contain credentials
  */
 export function readTracingConfig(environment: Environment): TracingConfig | null {
   const env = new EnvReader(environment);

@@ -18,13 +18,13 @@ import { ThrottledLogger } from '../runtime/throttled-logger.ts';
 import type { TracingConfig } from './config.ts';
 import type { TracedProcess } from './start.ts';
 
-/** Maximum delay of the end of a process by its last spans. */
+/** Maximum time by which exporting the last spans delays the end of a process. */
 const flushTimeoutMs = 5000;
 
-/** An unavailable collector fails every few seconds. */
+/** Minimum interval of log lines. An unavailable collector causes a failure every few seconds. */
 const logIntervalMs = 60_000;
 
-/** Registers the SDK as the implementation of the API. Returns the function that exports the last spans and stops it. */
+/** Registers the SDK as the implementation of the API. Returns a function that exports the last spans and stops the SDK. */
 export function startSdk(config: TracingConfig, process: TracedProcess, log: Logger): () => Promise<void> {
   reportProblems(log);
   const provider = new TracerProvider({
@@ -34,7 +34,7 @@ export function startSdk(config: TracingConfig, process: TracedProcess, log: Log
   });
   trace.setGlobalTracerProvider(provider);
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  // Only the trace context: baggage of clients would reach every service and log.
+  // Only the trace context is propagated. Baggage of clients would reach every service and log.
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   return async () => {
     try {

@@ -14,7 +14,7 @@ import { headers, type MsgHdrs } from '@nats-io/nats-core';
 
 export { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 
-/** A span that is recorded after the fact. Times are Unix milliseconds, or those of `performance.now()`. */
+/** A span that is recorded after its end. Times are Unix milliseconds, or those of `performance.now()`. */
 interface PastSpan {
   readonly startTime: number;
   readonly endTime: number;
@@ -26,12 +26,12 @@ interface PastSpan {
 /** Returns the tracer of this software. Without the SDK, its spans do nothing. */
 const tracer = () => trace.getTracer('webcapture');
 
-/** Starts a span, which the caller ends. The parent is the active span, unless a context is given. */
+/** Starts a span, which the caller must end. Its parent is the active span, unless a context is given. */
 export function startSpan(name: string, options: SpanOptions, parent?: Context): Span {
   return tracer().startSpan(name, options, parent);
 }
 
-/** Runs `work` in a span that ends with it. If `work` fails, the span has the code of the error, but not its message. */
+/** Runs `work` in a span, which ends with it. If `work` fails, the span gets the code of the error, but not its message. */
 export async function withSpan<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
   const span = startSpan(name, options);
   try {
@@ -56,17 +56,17 @@ export function recordSpan(name: string, { startTime, endTime, attributes = {}, 
   span.end(endTime);
 }
 
-/** Whether a span is active, which may belong to another process. */
+/** Whether a span is active. It may belong to another process. */
 export const isInTrace = (): boolean => trace.getActiveSpan() !== undefined;
 
-/** Whether the active span is recorded. Avoids the preparation of spans that nothing receives. */
+/** Whether the active span is recorded. If not, callers need not prepare spans. */
 export const isRecording = (): boolean => trace.getActiveSpan()?.isRecording() === true;
 
 /** Sets attributes of the active span, if there is one. */
 export const setSpanAttributes = (attributes: Attributes): void =>
   void trace.getActiveSpan()?.setAttributes(attributes);
 
-/** Marks a span as failed. Messages of errors are not recorded, because they may quote addresses of pages. */
+/** Marks a span as failed. The message of the error is not recorded, because it may contain an address of a page. */
 export function failSpan(span: Span, code: string): void {
   span.setAttribute('error.type', code);
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -83,28 +83,31 @@ function codeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** The ids of a span that is being recorded; empty otherwise. */
+/** The ids of a span that is being recorded; otherwise no fields. */
 export interface SpanFields {
   readonly trace_id?: string;
   readonly span_id?: string;
 }
 
-/** Fields of a log line, or of an exemplar, for a span. */
+/** Returns the fields that a log line, or an exemplar, has for a span. */
 export function spanFields(span: Span | undefined): SpanFields {
   if (span?.isRecording() !== true) return {};
   const { traceId, spanId } = span.spanContext();
   return { trace_id: traceId, span_id: spanId };
 }
 
-/** Fields of every log line that is written in the active span. */
+/** Returns the fields of every log line that is written in the active span. */
 export const activeSpanFields = () => spanFields(trace.getActiveSpan());
 
-/** Returns the context of a client's `traceparent`. An invalid header is ignored, and every header if tracing is off. */
+/** Returns the context of a client's `traceparent`. An invalid header is ignored. If tracing is off, every header is ignored. */
 export function contextOfRequest(received: IncomingHttpHeaders): Context {
   return propagation.extract(ROOT_CONTEXT, received);
 }
 
-/** Returns the options of a publish that carry the active span to the receiver; no headers if no span is active or tracing is off. */
+/**
+ * Returns the options of a publish that pass the active span on to the receiver. They contain no headers if no span is active or tracing is
+ * off.
+ */
 export function traceHeaders(): { readonly headers?: MsgHdrs } {
   const carrier: Record<string, string> = {};
   propagation.inject(context.active(), carrier);

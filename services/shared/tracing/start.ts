@@ -11,8 +11,8 @@ export interface TracedProcess {
 }
 
 /**
- * Starts tracing and returns the function that stops it, which exports the last spans and never rejects. Loads the SDK, so that a process
- * without tracing only loads the API, whose functions do nothing.
+ * Starts tracing. Returns a function that exports the last spans and stops tracing, and never rejects. The SDK is loaded here. A process
+ * without tracing thus loads only the API, whose functions do nothing.
  */
 export async function startTracing(
   config: TracingConfig,

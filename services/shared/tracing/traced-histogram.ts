@@ -3,7 +3,7 @@ import { activeSpanFields, type SpanFields } from './spans.ts';
 
 type Config<Label extends string> = Omit<HistogramConfiguration<Label>, 'registers' | 'enableExemplars'>;
 
-/** Observes a value. `span` is the span that it belongs to, by default the active one. */
+/** Observes a value. `span` is the span to which the value belongs; by default, it is the active span. */
 type Observe<Label extends string> = (
   labels: Readonly<Record<Label, string>>,
   value: number,
