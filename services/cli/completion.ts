@@ -25,7 +25,7 @@ interface CompletionNode {
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly flags: readonly Flag[];
-  /** Possible arguments; empty if any other argument is allowed. */
+  /** Possible arguments; an empty list if other arguments are allowed. */
   readonly values: readonly string[];
 }
 
@@ -34,7 +34,7 @@ interface Flag {
   readonly short: string | undefined;
   readonly description: string;
   readonly takes: 'nothing' | 'file' | 'value';
-  /** Possible values; empty if any other value is allowed. */
+  /** Possible values; an empty list if other values are allowed. */
   readonly values: readonly string[];
 }
 
@@ -65,7 +65,7 @@ function completionFlag({ flags, long, short, description, argChoices, required,
   };
 }
 
-/** Shells show one line. */
+/** Shells show only one line. */
 const firstSentence = (text: string) =>
   (text.split(/(?<=[.:;]) /, 1)[0] ?? '').replace(/[.:;]$/, '').replaceAll(/['"`$\\[\]]/g, '');
 

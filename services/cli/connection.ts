@@ -45,7 +45,7 @@ export function addConnectionFlags(command: Command): Command {
     .addOption(new Option('--profile <name>', 'profile of "webcapture login" (WEBCAPTURE_PROFILE)').helpGroup(heading));
 }
 
-/** Creates a client for the service from flags, environment and profile, in this order. */
+/** Creates a client for the service. Address and key come from flags, environment and profile, in this order. */
 export async function connect(
   { env }: Pick<Context, 'env'>,
   flags: ConnectionFlags,
@@ -75,7 +75,10 @@ export function createClient(
   return new Webcapture({ url, apiKey, maxRetries, userAgent: `webcapture-cli/${packageJson.version}` });
 }
 
-/** A profile's address and key are used together: a key is not sent to an address that it was not created for. */
+/**
+ * The address and the key of a profile are used together, so that a key is not sent to another address than the one for which it was
+ * created.
+ */
 async function findConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): Promise<Connection> {
   const name = flags.profile ?? (env['WEBCAPTURE_PROFILE'] || undefined);
   const givenUrl = flags.server ?? (env['WEBCAPTURE_URL'] || undefined);
@@ -104,7 +107,7 @@ export function checkUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Validates that a header can contain the key; the error of fetch would contain the key. @throws CliError `usage` */
+/** Validates that a header can contain the key. Otherwise fetch would fail with an error that contains the key. @throws CliError `usage` */
 export function checkKey(text: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]+$/.test(key)) return key;
@@ -124,7 +127,7 @@ function configPath(env: NodeJS.ProcessEnv): string {
   return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'webcapture', 'config.json');
 }
 
-/** Returns the named profile, or the one of the last login; undefined before any login. */
+/** Returns the named profile, or the one of the last login; undefined if there was no login. */
 async function readProfile(env: NodeJS.ProcessEnv, name: string | undefined): Promise<Profile | undefined> {
   const config = await readConfig(configPath(env));
   if (config === undefined && name === undefined) return undefined;

@@ -16,7 +16,7 @@ interface DiffFlags {
   readonly json?: boolean;
 }
 
-/** Comparing more pixels would need several gigabytes of memory. */
+/** Maximum number of pixels. Comparing more would need several gigabytes of memory. */
 const maxPixels = 300_000_000;
 
 const changedColor = [255, 0, 0] as const;

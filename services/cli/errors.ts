@@ -8,7 +8,7 @@ import { plainText } from './text.ts';
  */
 export const exitCodes = {
   success: 0,
-  /** The command worked, but the check failed: pictures differ, some captures of a batch failed, the service is not operational. */
+  /** The command worked, but its check failed: pictures differ, some captures of a batch failed, or the service is not operational. */
   negative: 1,
   usage: 2,
   validation: 3,
@@ -66,7 +66,7 @@ const advice: Partial<Record<ExitKind, string>> = {
   unavailable: '"webcapture status" shows the state of the service.',
 };
 
-/** Returns what the user can do. Messages of the service say themselves whether to send a request again, but not when a limit allows it. */
+/** Returns what the user can do. Messages of the service say whether to send a request again, but not when a limit allows it. */
 function adviceFor({ code, retryable, retryAfterMs }: WebcaptureError, kind: ExitKind): string {
   if (code === 'NETWORK_ERROR' || code === 'UNEXPECTED_RESPONSE') {
     return 'Check --server or WEBCAPTURE_URL, and check that the service is running.';
@@ -76,7 +76,7 @@ function adviceFor({ code, retryable, retryAfterMs }: WebcaptureError, kind: Exi
   return `${retry} ${advice[kind] ?? ''}`.trim();
 }
 
-/** Whether another attempt of a failed capture can succeed, which is assumed for codes that this version does not know. */
+/** Whether another attempt of a failed capture can succeed. This is assumed for codes that this version does not know. */
 export const mayRetry = (code: string): boolean =>
   !Object.hasOwn(errorTable, code) || errorTable[code as ErrorCode].retryable;
 
@@ -103,7 +103,7 @@ export function toCliError(thrown: unknown): CliError {
   return new CliError('internal', `Unexpected error: ${message}. Please report it.`, { cause: thrown });
 }
 
-/** The line for stderr. */
+/** Returns the line for stderr. */
 export const errorLine = (error: CliError): string => `webcapture: ${plainText(error.message)}\n`;
 
 /** Returns an error for a file or folder that could not be read or written, with advice. */

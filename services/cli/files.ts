@@ -10,9 +10,8 @@ type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 export const temporaryName = /(^|[/\\])\.webcapture-[0-9a-f]{12}\.tmp$/;
 
 /**
- * Writes a file atomically: into a temporary file in the same folder, which is then renamed. Readers see the old file or the new
- * one, even if this process is killed. Writes to a device or a pipe directly.
- *
+ * Writes a file atomically: into a temporary file in the same folder, which is then renamed. Readers see either the old file or the new
+ * one, even if this process is killed. A device or a pipe is written directly.
  * @returns number of bytes written
  */
 export async function writeAtomically(

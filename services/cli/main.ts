@@ -17,7 +17,7 @@ const onSignal = onStopSignal<keyof typeof reasons>(
   () => process.exit(exitCodes.interrupted),
 );
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => onSignal(signal));
-// The reader closed the pipe, as `head` does. This is not an error.
+// If the reader closed the pipe, as `head` does, this is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.success);
   fail(error);

@@ -6,7 +6,7 @@ import { type CallToolResult, Server } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { mcpInstructions, mcpToolList } from '@webcapture/shared/api/mcp-tools.ts';
 
-/** Version of the MCP interface, the same value that the service reports. */
+/** Version of the MCP interface. The service reports the same value. */
 const version = '1.0.0';
 
 /** Maximum duration of a capture, including the wait for a renderer. */
@@ -85,7 +85,7 @@ function makeServer(service: Service, warn: (message: string) => void): Server {
       const options = { signal: mcpReq.signal, timeout: callTimeoutMs };
       return await service.use((client) => client.callTool({ name, arguments: args }, options));
     } catch (error) {
-      // An error of the service about the message itself, for example an unknown tool.
+      // The error of the service is about the message itself, for example an unknown tool.
       if (error instanceof ProtocolError) throw error;
       const text = service.explain(error);
       warn(text);
@@ -141,7 +141,7 @@ class Service {
       const advice = status === 429 || status >= 500 ? 'Try again later.' : 'Check the address and the API key.';
       return `The service at ${address} responded with HTTP status ${status}. ${advice}`;
     }
-    // The innermost cause has the most information; the outer errors only say that fetch failed.
+    // The innermost cause contains the most information. The outer errors only say that fetch failed.
     let reason = error;
     while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
     const words = reason instanceof Error ? reason.message : String(reason);

@@ -63,7 +63,7 @@ function mcpCommand({ env, terminal, signal }: Context): Command {
     .description('Serve the Model Context Protocol on stdin and stdout, for desktop clients that start a program.')
     .action(async (flags: ConnectionFlags) => {
       const connection = await requireConnection(env, flags);
-      // Imported on demand: the protocol's library takes more time to load than all other modules.
+      // The module is imported on demand, because the protocol's library takes more time to load than all other modules.
       const { runMcp } = await import('./mcp.ts');
       await runMcp({ ...connection, input: terminal.stdin, output: terminal.stdout, errors: terminal.stderr, signal });
     });
@@ -73,7 +73,7 @@ function mcpCommand({ env, terminal, signal }: Context): Command {
 /** Width of the help in columns if stdout is not a terminal. */
 const pipedWidth = 100;
 
-/** Column width of flags and commands; longer ones get a separate line. */
+/** Width of the column of flags and commands. Longer ones get a separate line. */
 const termColumns = 30;
 
 const helpStyle: Partial<Help> = {
@@ -93,9 +93,8 @@ const withChildren = (command: Command): Command[] => [command, ...command.comma
 const maxSuggestions = 3;
 
 /**
- * Returns the flags that an unknown flag may be short for, as a sentence: --width is short for --viewport-width. Empty if there are none.
- * The library commander itself suggests flags of similar spelling.
- *
+ * Returns a sentence with the flags that an unknown flag may be short for: --width is short for --viewport-width. Returns an empty text if
+ * there are none. The library commander itself suggests flags of similar spelling.
  * @param message of commander's error
  */
 export function suggestFlags(message: string, program: Command): string {

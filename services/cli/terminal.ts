@@ -34,7 +34,7 @@ export async function ask(terminal: Terminal, question: string, { hidden = false
   }
 }
 
-/** Shows on a terminal what the command waits for and for how long, and clears the line at the end. */
+/** Shows on a terminal what the command waits for and for how long. Clears the line at the end. */
 export async function showWhile<T>({ stderr }: Terminal, what: string, act: () => Promise<T>): Promise<T> {
   if (stderr.isTTY !== true) return act();
   const start = Date.now();

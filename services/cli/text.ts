@@ -1,10 +1,10 @@
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
-/** Makes text of a page or of the service safe to print: control characters are shown as their code. */
+/** Makes text of a page or of the service safe to print. Control characters are shown as their code. */
 export const plainText = (text: string): string =>
   replaceUnsafe(text, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
 
-/** Like {@link plainText}, on one line and with at most `max` characters. */
+/** Like {@link plainText}, but on one line and with at most `max` characters. */
 export function shortText(text: string, max: number): string {
   const line = plainText(text).replaceAll(/\s+/g, ' ').trim();
   const letters = [...line];
@@ -16,7 +16,7 @@ export type Cell = string | number | boolean | null | undefined;
 
 const cellText = (cell: Cell): string => (cell === null || cell === undefined || cell === '' ? '-' : String(cell));
 
-/** Formats columns as wide as their longest cell; the last column is cut at the width of the terminal. */
+/** Formats columns, each as wide as its longest cell. The last column is cut off at the width of the terminal. */
 export function table(header: readonly string[], rows: readonly (readonly Cell[])[], width = 120): string {
   const cells = [header, ...rows.map((row) => row.map((cell) => shortText(cellText(cell), 200)))];
   const widths = header.map((_, column) => Math.max(...cells.map((row) => [...(row[column] ?? '')].length)));

@@ -25,12 +25,12 @@ export class Admin {
     this.#raw = raw;
   }
 
-  /** All accounts, newest first; pages are fetched as needed. `limit` is the size of a page. */
+  /** Yields all accounts, newest first. Pages are fetched as needed. `limit` is the size of a page. */
   listAccounts({ limit, signal }: Omit<PageQuery, 'cursor'> & CallOptions = {}): AsyncIterable<Account> {
     return itemsOf((cursor) => this.listAccountsPage({ limit, cursor, signal }));
   }
 
-  /** One page of the list of accounts. */
+  /** Returns one page of the list of accounts. */
   listAccountsPage({ signal = null, ...query }: PageQuery & CallOptions = {}): Promise<Page<Account>> {
     return dataOf(this.#raw.GET('/admin/accounts', { params: { query: given(query) }, signal }));
   }

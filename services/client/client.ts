@@ -110,8 +110,8 @@ export class Webcapture {
   }
 
   /**
-   * Captures a page and resolves when the capture has completed. With `background` it resolves at once with a pending capture
-   * for {@link waitFor}, or with a result if the cache contains one.
+   * Captures a page and resolves when the capture has completed. With `background`, resolves immediately: with a pending capture for {@link
+   * waitFor}, or with a result if the cache contains one.
    */
   capture(
     options: CaptureOptions & { readonly background: true },
@@ -240,7 +240,7 @@ export class Webcapture {
     return dataOf(this.raw.GET('/captures/{uuid}', { params: { path: { uuid } }, signal }));
   }
 
-  /** Captures the page again with the same fileUrl. Resolves at once; `refresh` of the capture shows the progress. */
+  /** Captures the page again with the same fileUrl. Resolves immediately; `refresh` of the capture shows the progress. */
   refreshCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
     return dataOf(this.raw.POST('/captures/{uuid}/refresh', { params: { path: { uuid } }, signal }));
   }
@@ -291,9 +291,8 @@ export class Webcapture {
   }
 
   /**
-   * Follows the captures of the account: yields one event after each change until the service ends the stream, for example
-   * when a front shuts down. Events between two streams are lost, so read the captures again after each call.
-   *
+   * Follows the captures of the account: yields one event after each change. Returns when the service ends the stream, for example when a
+   * front shuts down. Events between two streams are lost, so read the captures again after each call.
    * @throws AuthenticationError or PermissionError, also during the stream, if the key becomes invalid
    * @throws NetworkError if the stream breaks or is silent for 45 seconds
    */
@@ -302,7 +301,7 @@ export class Webcapture {
     return dataOfEvents('capture', readEvents(open, options));
   }
 
-  /** All captures of the account, newest first; pages are fetched as needed. `limit` is the size of a page. */
+  /** Yields all captures of the account, newest first. Pages are fetched as needed. `limit` is the size of a page. */
   listCaptures({ signal, ...query }: Omit<CaptureListQuery, 'cursor'> & CallOptions = {}): AsyncIterable<Capture> {
     return itemsOf((cursor) => this.listCapturesPage({ ...query, cursor, signal }));
   }
@@ -350,7 +349,7 @@ export class Webcapture {
     return devices;
   }
 
-  /** All API keys of the account, newest first; pages are fetched as needed. `limit` is the size of a page. */
+  /** Yields all API keys of the account, newest first. Pages are fetched as needed. `limit` is the size of a page. */
   listKeys({ limit, signal }: Omit<PageQuery, 'cursor'> & CallOptions = {}): AsyncIterable<ApiKey> {
     return itemsOf((cursor) => this.listKeysPage({ limit, cursor, signal }));
   }

@@ -24,8 +24,8 @@ export interface ErrorDetails {
 }
 
 /**
- * The class of all errors of this client with two exceptions: an aborted call rejects with the reason of its signal, and
- * `WebhookVerificationError` concerns a received event. Programs should check `code`; messages are for people.
+ * The class of all errors of this client. There are two exceptions: an aborted call rejects with the reason of its signal, and
+ * `WebhookVerificationError` is about a received event. Programs should check `code`; messages are for people.
  */
 export class WebcaptureError extends Error {
   override readonly name: string = 'WebcaptureError';

@@ -3,13 +3,13 @@ import type { CallOptions, RawAnswer } from './requests.ts';
 
 /** Options for following a stream of events. */
 export interface EventsOptions extends CallOptions {
-  /** Called when the stream has started. Data that is read after this call and the events together miss no change. */
+  /** Called when the stream has started. If the caller reads data now, the data and the events together miss no change. */
   readonly onOpen?: (() => void) | undefined;
 }
 
 /** An event of the stream. */
 export interface ServerEvent {
-  /** `message` if the server sent no name. */
+  /** Name of the event; `message` if the server sent no name. */
   readonly event: string;
   readonly data: string;
 }

@@ -1,9 +1,9 @@
 import { absoluteUrl } from './transport.ts';
 import type { LinkOptions } from './types.ts';
 
-/** The key whose signing secret signs a link, and the end of the link. */
+/** The key whose signing secret signs a link, and the time at which the link expires. */
 export interface SignLinkOptions {
-  /** ID of the API key in whose name the link captures. */
+  /** ID of the API key on whose behalf the link captures. */
   readonly keyId: string;
   /** Signing secret of that key: `wcs_` and base64url, from `rotateSigningSecret`. */
   readonly secret: string;
@@ -12,10 +12,9 @@ export interface SignLinkOptions {
 }
 
 /**
- * Signs a capture link: a URL that returns the file of a capture without an API key, for `<img>` and mails. Sends no request.
- *
+ * Signs a capture link. Such a URL returns the file of a capture without an API key, for `<img>` and emails. Sends no request.
  * @param url address of the service, as for the client
- * @param options of the capture; the service answers 400 to those that a link cannot have
+ * @param options options of the capture; the service answers 400 to options that a link cannot have
  * @throws TypeError if `url` is not an http or https address
  */
 export async function signLink(
@@ -49,7 +48,7 @@ function parametersOf(value: unknown, path = ''): [string, string][] {
     .flatMap(([name, each]) => parametersOf(each, path === '' ? name : `${path}.${name}`));
 }
 
-/** RFC 3986: encodes all characters except letters, digits and -._~. */
+/** Encodes all characters except letters, digits and -._~ (RFC 3986). */
 const encode = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 

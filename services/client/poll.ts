@@ -5,7 +5,7 @@ import { sleep } from './transport.ts';
 const firstPollMs = 500;
 const maxPollMs = 5000;
 
-/** Calls `poll` at growing intervals until it returns something. @throws RequestTimeoutError that names what did not end in time */
+/** Calls `poll` at increasing intervals until it returns something. @throws RequestTimeoutError that names what did not end in time */
 export async function pollUntil<T>(
   { signal, timeoutMs }: Pick<WaitOptions, 'signal' | 'timeoutMs'>,
   { what, captureUuid = null }: { readonly what: string; readonly captureUuid?: string | null },

@@ -13,8 +13,8 @@ export interface CallOptions {
 /** Options of a capture call in addition to those of the capture. */
 export interface CaptureCallOptions extends CallOptions {
   /**
-   * 1 to 255 visible ASCII characters. Calls with the same key and options are one capture for 24 hours. By default each call
-   * has a random key, which its retries share.
+   * 1 to 255 visible ASCII characters. For 24 hours, calls with the same key and options result in one capture. By default each call has a
+   * random key, which its retries share.
    */
   readonly idempotencyKey?: string | undefined;
 }
@@ -38,7 +38,7 @@ export interface WaitOptions<State = Capture> extends CallOptions {
 
 export type RawClient = Client<paths>;
 
-/** Paths whose POST has an Idempotency-Key. */
+/** Paths whose POST requests have an Idempotency-Key. */
 const idempotent: ReadonlySet<string> = new Set<keyof paths>(['/capture', '/captures/batch']);
 
 /** Returns the openapi-fetch client of all paths. Its requests are retried, and those that create captures have an Idempotency-Key. */
@@ -55,7 +55,7 @@ export function createRawClient(url: string, headers: Record<string, string>, tr
     },
     async onResponse({ response, options }) {
       if (!response.ok) return;
-      // Many websites return a page for every address.
+      // A page is not a response of the service. Many websites return a page for every address.
       const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
       if (!isPage && (options.parseAs !== 'json' || isJson(await response.clone().text()))) return;
       await response.body?.cancel();

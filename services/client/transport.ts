@@ -26,7 +26,7 @@ export async function send(
   options: TransportOptions & { readonly isStreamed: boolean },
 ): Promise<Response> {
   const { url, method, headers, signal } = request;
-  // Only text can be sent more than once, with any implementation of fetch; a stream cannot.
+  // A text can be sent more than once by any implementation of fetch. A stream cannot.
   const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
   const init = { method, headers, ...(body === '' ? {} : { body }) };
   const isSafe = method !== 'POST' || headers.has('idempotency-key');
@@ -87,7 +87,7 @@ async function retryDelayMs(
   // GET /status and GET /status/engine return 503 when the service is not operational. This is the requested result.
   if (typeof body === 'object' && body !== null && 'lastCheckedAt' in body) return null;
   const { retryable, retryAfterMs } = errorOfResponse(response, body);
-  // A request that a limit refused has had no effect.
+  // A request that a limit refused has had no effect, so it can be repeated.
   if (!retryable || !(isSafe || response.status === 429)) return null;
   if (retryAfterMs !== null && retryAfterMs > maxRetryDelayMs) return null;
   return Math.max(retryAfterMs ?? 0, backoffMs(attempt));

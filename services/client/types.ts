@@ -103,11 +103,11 @@ export interface CaptureProgress {
   readonly uuid: string;
   /** Region of the renderer. */
   readonly region: PendingCapture['region'];
-  /** Waiting in the queue of the region, rendering in the browser, or being stored. */
+  /** The step of the capture: it waits in the queue of the region, it is rendered in the browser, or its file is stored. */
   readonly step: 'queued' | 'rendering' | 'storing';
 }
 
-/** Tokens used and limits of an account. */
+/** Used tokens and limits of an account. */
 export type Usage = Schemas['Usage'];
 /** The usage of an account by day and by key. */
 export type UsageHistory = Schemas['UsageHistory'];

@@ -9,7 +9,10 @@ export class WebhookVerificationError extends Error {
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyWebhookOptions {
-  /** Maximum difference between the time of the delivery attempt and now, in seconds, in both directions. Default 300. */
+  /**
+   * Maximum difference in seconds between the time of the delivery attempt and now. The time may be earlier or later than now. Default:
+   * 300.
+   */
   readonly toleranceSeconds?: number;
 }
 
@@ -60,7 +63,7 @@ function headerOf(headers: WebhookHeaders, name: string): string {
   return value;
 }
 
-/** @throws TypeError if the secret is invalid: this is an error of the receiver, not of the event */
+/** @throws TypeError if the secret is invalid, which is an error of the receiver and not of the event */
 async function importKey(secret: string): Promise<CryptoKey> {
   const bytes = fromBase64(secret.replace(/^whsec_/, ''));
   if (bytes === null || bytes.length === 0) {

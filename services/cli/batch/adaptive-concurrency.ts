@@ -2,8 +2,8 @@
 const defaultPauseMs = 1000;
 
 /**
- * Limits the number of parallel captures. The limit increases by one after as many successes as the limit, and is halved
- * when the service refuses a capture. No request is sent before the time that the refusal names.
+ * Limits the number of parallel captures. When the number of successes since the last change equals the limit, the limit increases by one.
+ * When the service refuses a capture, the limit is halved. No request is sent before the time that the refusal names.
  */
 export class AdaptiveConcurrency {
   readonly #max: number;
@@ -11,7 +11,7 @@ export class AdaptiveConcurrency {
   #limit: number;
   #successes = 0;
   #pausedUntil = 0;
-  /** Refusals of requests that were sent before this time do not halve the limit again. */
+  /** Time of the last halving. Refusals of requests that were sent before it do not halve the limit again. */
   #halvedAt = -Infinity;
 
   constructor(max: number, now: () => number = Date.now) {

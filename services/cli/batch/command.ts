@@ -79,7 +79,7 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
   const { terminal, signal } = context;
   const common = await readCaptureFlags(flags as unknown as Record<string, unknown>);
   const entries = makeEntries(await readEntries(context, list, flags.sitemapOrigin), common);
-  // A batch handles limits and retries itself.
+  // The client must not retry, because a batch handles limits and retries itself.
   const { client, url: service } = await connect(context, flags, { maxRetries: 0 });
   const folder = flags.output;
   await prepareFolder(folder);
@@ -129,7 +129,7 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
   if (summary === undefined) return;
   if (flags.json === true) terminal.stdout.write(json(summary));
   else terminal.stdout.write(describe(summary, folder));
-  // A file that was removed during the batch is not a failed capture, but it is missing.
+  // If a file was removed during the batch, its capture has not failed, but the file is missing.
   if (summary.saved < summary.total) context.setExit('negative');
 }
 
@@ -160,7 +160,7 @@ async function writeIndex(folder: string, entries: readonly Entry[], journal: Jo
   return { total: entries.length, saved: done.size, failures, files };
 }
 
-/** index.html lists all failures. */
+/** Maximum number of failures that are printed; index.html lists all of them. */
 const maxShownFailures = 20;
 
 function describe({ total, saved, failures }: BatchSummary, folder: string): string {

@@ -15,13 +15,13 @@ import { isObject, parseJson } from '../json.ts';
 
 /** One page of a batch. */
 export interface Entry {
-  /** Identifies the entry across runs: a hash of its request, with a number if the list has equal requests before it. */
+  /** Identifies the entry across runs: a hash of its request. If the list has equal requests before it, a number is appended. */
   readonly id: string;
   /** The page address, for messages. */
   readonly url: string;
   /** Body of POST /capture. */
   readonly request: Readonly<Record<string, unknown>>;
-  /** Path of the picture in the output folder, from the list. */
+  /** Path of the picture in the output folder, if the list contains one. */
   readonly file: string | undefined;
   /** Location in the list, such as `line 3`. */
   readonly place: string;
@@ -85,17 +85,20 @@ export function isWebAddress(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
-/** JSON with sorted object keys. */
+/** Returns a value as JSON with sorted object keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_name, each: unknown) =>
     isObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
   );
 }
 
-/** Format of a list. The module for sitemaps reads sitemaps. */
+/** Format of a list. Sitemaps have a module of their own. */
 export type ListForm = 'csv' | 'jsonl' | 'plain';
 
-/** Detects the format by the start of the text: an object, a header with a column url, or any other text. */
+/**
+ * Detects the format by the start of the text. An object means JSON lines, a header with a column url means CSV, and any other text is a
+ * list of addresses.
+ */
 export function formOf(text: string): ListForm {
   const first = text.split(/\r?\n/).find((line) => line.trim() !== '') ?? '';
   if (/^\s*\{/.test(first) || (/^\s*"/.test(first) && isJson(first))) return 'jsonl';
@@ -155,7 +158,7 @@ const byColumn = new Map<string, CaptureOption>(
   ]),
 );
 
-/** A list with one column has no delimiter, and its addresses may contain commas. */
+/** A delimiter for a list with one column. It must not occur in addresses, which may contain commas. */
 const noDelimiter = '\u0001';
 
 /**
@@ -196,7 +199,7 @@ function readCsv(text: string): RawEntry[] {
   });
 }
 
-/** Returns the values of a cell: a list as JSON, or one value. */
+/** Returns the values in a cell: the items of a JSON list, or one value. */
 function cellsOf({ reading }: CaptureOption, cell: string): string[] {
   if (reading !== 'list' || !cell.startsWith('[') || !isJson(cell)) return [cell];
   return (JSON.parse(cell) as unknown[]).map(String);

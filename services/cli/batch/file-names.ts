@@ -2,9 +2,9 @@ import type { Format } from '@webcapture/shared/api/formats.ts';
 import { CliError } from '../errors.ts';
 import type { Entry } from './entries.ts';
 
-/** Maximum size of a name in bytes. File systems allow 255, of which temporary files and extensions need a part. */
+/** Maximum size of a name in bytes. File systems allow 255; temporary files and extensions need a part of these. */
 const maxNameBytes = 120;
-/** Maximum size of the end of a name, such as `-100000.webp`. */
+/** Maximum size of the end of a name in bytes, such as `-100000.webp`. */
 const maxEndingBytes = 12;
 
 /** Files of a batch that are not pictures. */
@@ -17,15 +17,14 @@ const extensions: Readonly<Record<Format, string>> = { png: '.png', jpeg: '.jpg'
 const extensionOf = ({ request }: Entry) => extensions[(request['format'] as Format | undefined) ?? 'png'];
 
 /**
- * Returns a distinct file in the output folder for each entry: that of an earlier run, the one in the list, or one derived from the
- * address. Names that differ only by case count as equal, because some file systems do not distinguish them.
- *
+ * Returns a distinct file in the output folder for each entry: the file of an earlier run, the file that the list names, or a name derived
+ * from the address. Names that differ only by case count as equal, because some file systems do not distinguish them.
  * @param earlier files of earlier runs by entry id
- * @throws CliError `usage` for names of the list that collide or are outside the folder
+ * @throws CliError `usage` for names in the list that collide or are outside the folder
  */
 export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<string, string>): Map<string, string> {
   const files = new Map<string, string>();
-  // Includes entries that are no longer in the list, so that their pictures are not overwritten.
+  // The set includes entries that are no longer in the list, so that their pictures are not overwritten.
   const taken = new Set([stateFile, lockFile, indexFile, ...[...earlier.values()].map((file) => file.toLowerCase())]);
   for (const { id } of entries) {
     const file = earlier.get(id);
@@ -43,7 +42,7 @@ export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<stri
     files.set(entry.id, file);
     taken.add(file.toLowerCase());
   }
-  // Avoids quadratic time for thousands of equal addresses: each continues counting after the previous one.
+  // Last number for each name. Without these numbers, thousands of equal addresses would take quadratic time.
   const numbers = new Map<string, number>();
   for (const entry of entries) {
     if (files.has(entry.id)) continue;
@@ -59,7 +58,7 @@ export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<stri
   return files;
 }
 
-/** Characters of the address that every file system allows: `example.com-blog-a` for `https://example.com/blog/a/`. */
+/** Returns those characters of the address that every file system allows: `example.com-blog-a` for `https://example.com/blog/a/`. */
 function nameOf(url: string): string {
   const whole = url.replace(/^https?:\/\//i, '').replace(/^[^/?#]*@/, '');
   const plain = whole
@@ -73,7 +72,7 @@ function nameOf(url: string): string {
   return plain === '' || /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/.test(plain) ? `page-${plain}`.replace(/-$/, '') : plain;
 }
 
-/** Validates a name of the list. It must be a path with forward slashes inside the output folder. */
+/** Validates a name in the list. It must be a path with forward slashes inside the output folder. */
 function checkName({ file = '', place, ...entry }: Entry): string {
   const problem = problemOfName(file, maxNameBytes);
   if (problem !== undefined) {

@@ -36,7 +36,7 @@ type EntryLine =
 type QueueLine =
   /** Written before POST /captures/batch is sent. A later run repeats the request with the same Idempotency-Key. */
   | { readonly type: 'queueing'; readonly key: string; readonly ids: readonly string[] }
-  /** The captures of the request with this key, in its order. Empty if the service refused the request. */
+  /** The captures of the request with this key, in the order of its entries. Empty if the service refused the request. */
   | { readonly type: 'queued'; readonly key: string; readonly uuids: readonly string[] };
 
 /** Progress of an entry. */
@@ -68,12 +68,12 @@ function afterLine(state: EntryState | undefined, line: EntryLine): EntryState |
 }
 
 /**
- * The progress of a batch, one JSON object per line in a file of its output folder. A later run continues after any end of
- * the process, including a crash. A lock allows one process per folder.
+ * The progress of a batch, one JSON object per line in a file of its output folder. If the process ends for any reason, even by a crash, a
+ * later run continues. A lock allows one process per folder.
  */
 export class Journal implements AsyncDisposable {
   readonly states: ReadonlyMap<string, EntryState>;
-  /** The ids of the entries of requests to queue them without a known response, by the Idempotency-Key. */
+  /** Ids of the entries of each request to queue captures whose response is not known, by its Idempotency-Key. */
   readonly queueing: ReadonlyMap<string, readonly string[]>;
   readonly #progress: Progress;
   readonly #folder: string;
@@ -193,11 +193,11 @@ function checkService(earlier: string, service: string, folder: string): void {
   );
 }
 
-/** Opens a regular file only: a link or a pipe may lead to a file outside the folder. @throws CliError `usage` */
+/** Opens a regular file. Refuses links and pipes, because they may lead to a file outside the folder. @throws CliError `usage` */
 async function openRegular(path: string): Promise<FileHandle> {
   const refused = (cause?: unknown) =>
     new CliError('usage', `${path} is not a regular file. Choose another folder with --output.`, { cause });
-  // Windows has no such flag, and only few users may create links there.
+  // Windows has no such flag, but there only few users may create links.
   const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | noFollow;
   const file = await open(path, flags, 0o644).catch((error: unknown) => {
@@ -275,11 +275,11 @@ export async function hasJournal(folder: string): Promise<boolean> {
   );
 }
 
-/** Locks the folder for this process. Replaces the lock of a process of this host that no longer runs. */
+/** Locks the folder for this process. If the process of an existing lock runs no longer on this host, the lock is replaced. */
 async function lock(folder: string): Promise<void> {
   const path = join(folder, lockFile);
   if (await create(path)) return;
-  // The lock that is removed must be the one that was read, so a second lock protects the replacement.
+  // The lock that is removed must be the one that was read. A second lock ensures that during the replacement.
   const takeover = `${path}-takeover`;
   if (!(await create(takeover))) throw await lockedError(folder, takeover);
   try {

@@ -17,12 +17,12 @@ interface QueueOptions {
   readonly signal: AbortSignal;
 }
 
-/** The service accepts bodies of 8 MiB. */
+/** Maximum size of a group. The service accepts bodies of 8 MiB. */
 const maxGroupBytes = 7 * 1024 * 1024;
 
 /**
- * Statuses with which the service refuses a whole group, or, in versions without batches, the route. The entries of such a group are
- * then captured one by one, which finds those that the service accepts.
+ * Statuses with which the service refuses a whole group. Versions without batches refuse the route. In both cases the entries of the group
+ * are captured one by one, which finds those that the service accepts.
  */
 const refusals: ReadonlySet<number | null> = new Set([400, 402, 404, 405, 413, 429]);
 
@@ -35,7 +35,7 @@ export async function queueEntries(options: QueueOptions): Promise<void> {
       signal.throwIfAborted();
       const file = files.get(entry.id);
       if (file === undefined) throw new Error(`no file was chosen for ${entry.id}`);
-      // Checked before the capture is charged.
+      // The file is checked before the capture is charged.
       await checkRegular(join(folder, file));
       await beginEntry(journal, entry, file);
     }

@@ -48,10 +48,10 @@ interface BatchRunOptions {
 /** Failures that affect every entry. The batch ends, and a later run continues it. */
 const fatalKinds: ReadonlySet<ExitKind> = new Set(['authentication', 'quota', 'file', 'interrupted', 'terminated']);
 
-/** After this number of consecutive entries without a response, the batch ends. */
+/** Number of consecutive entries without a response after which the batch ends. */
 const maxUnservedEntries = 3;
 
-/** About 30 s, sufficient for a restart of the service. */
+/** Minimum number of retries while the service is unavailable. They take about 30 s, which is sufficient for a restart of the service. */
 const minUnavailableRetries = 6;
 
 const minBackoffMs = 500;
@@ -166,7 +166,7 @@ export class BatchRun {
     }
   }
 
-  /** A limit refused the entry: it is the next one to be sent after the pause. */
+  /** Handles an entry that a limit refused. It is the next one to be sent after the pause. */
   #refuse(entry: Entry, sentAt: number, retryAfterMs: number | null): void {
     this.#waiting.unshift(entry);
     const wasPaused = this.#concurrency.pauseMs > 0;
@@ -192,8 +192,8 @@ export class BatchRun {
   }
 
   /**
-   * Waits for a background capture. Returns undefined, after a new beginning of the entry, if the service has no file of it: the capture
-   * could not be queued, was deleted or has expired.
+   * Waits for a background capture. Returns undefined if the service has no file of it, because it could not be queued, was deleted or has
+   * expired. In this case the entry begins anew.
    */
   async #waitForQueued(entry: Entry, uuid: string): Promise<CaptureResult | undefined> {
     const { client, journal } = this.#options;
@@ -201,7 +201,7 @@ export class BatchRun {
       const ended = await client.waitFor(uuid, { signal: this.#signal });
       if (ended.status === 'completed') return ended;
     } catch (error) {
-      // A retry is another capture.
+      // A retry would be another capture.
       if (error instanceof CaptureFailedError) await beginEntry(journal, entry, this.#fileOf(entry));
       if (!(error instanceof NotFoundError)) throw error;
     }
@@ -228,7 +228,7 @@ export class BatchRun {
 
   /**
    * Requests the address of the file from the service, because a journal from an untrusted source could contain any address. Returns
-   * undefined if the service does not return it; the Idempotency-Key then finds the capture.
+   * undefined if the service does not return the address. The capture is then found by its Idempotency-Key.
    */
   async #locate(captured: CapturedPage): Promise<CapturedPage | undefined> {
     try {
@@ -241,7 +241,7 @@ export class BatchRun {
     }
   }
 
-  /** Path of an entry's file in the output folder. */
+  /** Returns the path of an entry's file in the output folder. */
   #fileOf({ id }: Entry): string {
     const file = this.#options.files.get(id);
     if (file === undefined) throw new Error(`no file was chosen for ${id}`);

@@ -43,11 +43,11 @@ export function unpack(bytes: Buffer, name: string): Buffer {
 }
 
 /**
- * Returns the unique pages of a sitemap and of the sitemaps that it names. `warn` receives a sentence about skipped entries.
+ * Returns the pages of a sitemap and of the sitemaps that it names, each once. `warn` receives a sentence about skipped entries.
  *
- * As sitemaps.org requires, a sitemap may name only sitemaps of its origin: a site must not choose which addresses of the local
- * network receive requests. A file may come from a site as well. Its origin is the given one, otherwise that of the first sitemap
- * that it names, unless that address is in the local network.
+ * A sitemap may name only sitemaps of its origin, as sitemaps.org requires. Otherwise a site could choose which addresses of the local
+ * network receive requests. A sitemap that was read from a file may come from a site as well. Its origin is the given one, or else that of
+ * the first sitemap that it names, unless that address is in the local network.
  */
 export async function readSitemap(
   bytes: Buffer,

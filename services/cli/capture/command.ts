@@ -74,8 +74,8 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
 }
 
 /**
- * Returns the extracted parts for standard output: a single text unquoted, anything else as JSON. The text is made safe to print only for a
- * terminal; files and programs get it unchanged.
+ * Returns the extracted parts for standard output: a single text unquoted, anything else as JSON. For a terminal, the text is made safe to
+ * print. Files and programs get it unchanged.
  */
 function partsOf({ truncated = [], ...parts }: NonNullable<CaptureResult['extracted']>, isTerminal: boolean): string {
   const [first, ...more] = Object.values(parts);
@@ -172,10 +172,13 @@ function bytes(count: number): string {
   return count < 1e6 ? `${(count / 1000).toFixed(0)} kB` : `${(count / 1e6).toFixed(1)} MB`;
 }
 
-/** The fields of a request that select the page. */
+/** Those fields of a request that select the page. */
 type Source = { readonly url: string } | { readonly html: string };
 
-/** A URL is used unchanged; a file, or standard input for `-`, is read as HTML. @throws CliError `usage` or `file` */
+/**
+ * Reads the source of a request. A URL is used unchanged; a file, or standard input for `-`, is read as HTML. @throws CliError `usage` or
+ * `file`
+ */
 async function readSource({ terminal }: Pick<Context, 'terminal'>, text: string): Promise<Source> {
   if (/^https?:\/\//i.test(text)) return { url: text };
   if (text === '-') return { html: asHtml(await readAll(terminal.stdin), 'Standard input') };
@@ -200,6 +203,6 @@ function asHtml(bytes: Buffer, name: string): string {
     throw new CliError('usage', `${name} is not HTML in UTF-8.`, { cause: error });
   }
   if (html.trim() === '') throw new CliError('usage', `${name} is empty; it must be HTML.`);
-  // The service decodes text without "<" as base64.
+  // The service decodes a text without "<" as base64, so such HTML is encoded.
   return html.includes('<') ? html : bytes.toString('base64');
 }

@@ -17,7 +17,7 @@ import { isObject, parseJson } from '../json.ts';
 /** How the text of a flag is parsed: one value, a list with one value per flag, `Name: value`, or JSON. */
 type Reading = 'boolean' | 'single' | 'list' | 'record' | 'json';
 
-/** An option of `POST /capture` with a flag: a leaf of the schema. */
+/** An option of `POST /capture` that has a flag. It is a leaf of the schema. */
 export interface CaptureOption {
   /** Path of the field, such as ['viewport', 'width']. */
   readonly path: readonly string[];
@@ -49,7 +49,7 @@ function readingOf(schema: JsonSchema): Reading {
   return schema.items?.type === 'object' ? 'json' : 'list';
 }
 
-/** Placeholder such as `<integer>`; null for a boolean, which has no value. */
+/** Returns a placeholder such as `<integer>`; null for a boolean, which has no value. */
 export function placeholderOf({ schema, reading }: CaptureOption): string | null {
   if (reading === 'boolean') return null;
   if (reading === 'record') return '<name: value>';
@@ -60,7 +60,7 @@ export function placeholderOf({ schema, reading }: CaptureOption): string | null
   return one.type === 'string' ? '<text>' : '<number>';
 }
 
-/** Returns the possible values of a flag, for shells to complete; empty if any other value is allowed. */
+/** Returns the values of a flag that shells can complete; an empty list if other values are allowed. */
 export function valuesOf(flag: string): readonly string[] {
   const option = captureOptions.find((each) => each.flag === flag);
   if (option === undefined) return [];
@@ -69,7 +69,7 @@ export function valuesOf(flag: string): readonly string[] {
   return (option.schema.enum ?? option.schema.items?.enum ?? []).map(String);
 }
 
-/** Help text of an option: its purpose, its range, its default. */
+/** Returns the help text of an option: its purpose, its range, and its default. */
 export function helpOf({ schema, reading, path }: CaptureOption): string {
   const one = reading === 'list' ? (schema.items ?? {}) : schema;
   const facts = [
@@ -156,8 +156,8 @@ export const byFlag: NameOption = (path) => {
 };
 
 /**
- * Returns the problems of a request, one sentence each; empty if it can be sent. The service checks rules across options. Values of
- * secrets are not repeated.
+ * Returns the problems of a request, each as a sentence; an empty list if it can be sent. The service checks rules between options. Values
+ * of secrets are not repeated.
  */
 export function findProblems(request: Record<string, unknown>, nameOption: NameOption): string[] {
   return [...problemsIn(root, request, [], nameOption)];

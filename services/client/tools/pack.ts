@@ -1,5 +1,5 @@
 // Makes `npm pack` in services/client pack the built client. In the repository, package.json names the sources, which run without a build.
-// The script `prepack` builds the client and puts the published package.json in its place, and `postpack` puts the one of the sources back.
+// The script `prepack` builds the client and replaces package.json with the published one. `postpack` restores that of the sources.
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import process from 'node:process';
@@ -36,7 +36,7 @@ async function build(text: string): Promise<void> {
   const tsc = fileURLToPath(new URL('node_modules/.bin/tsc', root));
   await promisify(execFile)(tsc, ['--project', fileURLToPath(new URL('tsconfig.build.json', client))]);
   await copyFile(new URL('LICENSE', root), license);
-  // Renamed, so that a program which reads package.json meanwhile gets one of both.
+  // The file is replaced by a rename, so that a program which reads package.json meanwhile gets either the old or the new one.
   const changed = new URL('package.json.tmp', client);
   await writeFile(changed, `${JSON.stringify(published(text), null, 2)}\n`);
   await rename(changed, manifest);
@@ -48,7 +48,7 @@ async function postpack(): Promise<void> {
 }
 
 /**
- * Fields that the published package.json has in common with that of the sources. npm compares `repository` with the repository that signs
+ * Fields of the published package.json that are copied from that of the sources. npm compares `repository` with the repository that signs
  * the provenance.
  */
 const commonFields = ['name', 'version', 'description', 'license', 'repository', 'type', 'engines', 'dependencies'];
