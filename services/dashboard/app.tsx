@@ -34,7 +34,7 @@ export function App() {
   const isAnybody = sessions.key.value !== undefined || sessions.admin.value !== undefined;
   const start = firstPage();
   useEffect(dismissAll, [routeChanges.value]);
-  // Again on each page, until the service has answered.
+  // The scopes are requested on each page until the service has returned them.
   useEffect(() => void learnScopes(), [sessions.key.value, routeChanges.value]);
   useEffect(() => {
     if (sessions.key.value !== undefined && isStart.value && start !== 'playground') location.replace(linkTo(start));
@@ -45,7 +45,7 @@ export function App() {
         class="skip-link"
         href="#main"
         onClick={(event) => {
-          // The fragment is the route.
+          // The link must not change the fragment, which contains the route.
           event.preventDefault();
           document.getElementById('main')?.focus();
         }}
@@ -75,7 +75,7 @@ const firstPage = (): SectionName => sections.find(mayUse)?.name ?? 'playground'
 const sectionOf = (page: Route['page']) =>
   sections.find(({ name }) => name === (page === 'capture' || page === 'batch' ? 'captures' : page));
 
-/** Each capture and batch gets a new page instance, so no state of one appears on the page of another. */
+/** Each capture and batch gets a new page instance, so that no state of one appears on the page of another. */
 function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): ComponentChild {
   const section = sectionOf(page);
   if (section !== undefined && section.scope !== null && !hasScope(section.scope)) {

@@ -24,7 +24,7 @@ await Promise.all(
 
 async function compress(path: string): Promise<void> {
   const bytes = await readFile(path);
-  // Compression saves too little on smaller files.
+  // For smaller files, compression saves too little.
   if (bytes.length < 1024) return;
   await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: 9 }));
   await writeFile(`${path}.br`, await promisify(brotliCompress)(bytes));

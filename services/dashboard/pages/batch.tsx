@@ -144,7 +144,7 @@ const columns: readonly Column<Row>[] = [
   {
     key: 'capture',
     title: 'Capture',
-    // Without a record, there is no page for the capture.
+    // A capture without a record has no page.
     render: ({ uuid, url }) => (url === null ? <code>{uuid}</code> : <a href={linkTo('captures', uuid)}>{uuid}</a>),
   },
   {

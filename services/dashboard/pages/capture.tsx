@@ -106,9 +106,9 @@ function Actions({
   onChanged,
 }: {
   readonly capture: Capture;
-  /** Options of its request; undefined until they are loaded. */
+  /** Options of the capture's request; undefined until they are loaded. */
   readonly options: CaptureHistory['options'] | undefined;
-  /** A refresh waits until the picture that it replaces is loaded. */
+  /** A refresh cannot start before the picture that it replaces is loaded. */
   readonly isPictureLoading: boolean;
   readonly onChanged: () => void;
 }) {
@@ -211,7 +211,7 @@ function Details({
       )}
       {'report' in capture && <Report capture={capture} />}
       {'hasDiagnostics' in capture && capture.hasDiagnostics && (
-        // A refresh may replace the diagnostics.
+        // The key changes with each refresh, because a refresh may replace the diagnostics.
         <Diagnostics key={'refresh' in capture ? capture.refresh?.endedAt : ''} uuid={capture.uuid} />
       )}
       {'extracted' in capture && capture.extracted && <Extracted uuid={capture.uuid} extracted={capture.extracted} />}

@@ -25,7 +25,7 @@ const pollMs = 10_000;
 /** Maximum number of pages that one press of the button searches. */
 const pagesPerSearch = 10;
 
-/** Kept outside of the component, so the list is still loaded when the user returns from a capture. */
+/** The list is stored outside of the component. It is therefore still loaded when the user returns from a capture. */
 let kept: { readonly key: string; readonly store: CaptureStore; readonly scrollY: number } | undefined;
 
 onKeyChange(() => (kept = undefined));
@@ -50,7 +50,7 @@ export function CapturesPage() {
   const [status, setStatus] = useState(() => statuses.find((each) => each === routeQuery.peek().get('status')));
   const [search, setSearch] = useState(() => routeQuery.peek().get('search') ?? '');
   const state = useEvents('key', (event) => storeFor(status).store.noteEvent(event));
-  // Stored with the list that it filters: a user who opens a capture from the list returns to the same filter.
+  // The filter is stored with the list, so that a user who returns from a capture finds the same filter.
   useLayoutEffect(() => {
     const query = new URLSearchParams({ ...(status && { status }), ...(search && { search }) }).toString();
     // Typing replaces the history entry instead of adding one for each letter.
@@ -105,7 +105,7 @@ function Captures({
   const announced = useAnnouncedEnds(items);
 
   useEffect(() => {
-    // Runs after the page has scrolled a new route to its top.
+    // The timer runs after the page has scrolled a new route to its top.
     const timer = setTimeout(() => scrollTo(0, formerScrollY));
     if (kept?.store === store) kept = { ...kept, scrollY: 0 };
     return () => {
@@ -113,7 +113,7 @@ function Captures({
       store.stop();
     };
   }, [store]);
-  // Also runs when the stream reconnects, because events during the gap were missed.
+  // The effect also runs when the stream reconnects, because events during the gap were missed.
   useEffect(() => {
     void store.loadNewest();
     if (isLive) return undefined;
@@ -207,7 +207,7 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-/** Saves the position while scrolling. On unmount the page of the capture is already in place. */
+/** Stores the scroll position while the user scrolls. At the time of unmounting, the page of the capture is already shown. */
 function rememberPlace(): void {
   if (kept !== undefined) kept = { ...kept, scrollY };
 }
@@ -246,7 +246,7 @@ function factsOf(capture: Capture): string {
   return `${format} · ${metadata.width} × ${metadata.height} · ${formatBytes(metadata.fileSizeBytes)}${took}`;
 }
 
-/** For screen readers: announces the last capture that ended while the list is shown. */
+/** Returns a text that announces to screen readers the last capture that ended while the list is shown. */
 function useAnnouncedEnds(items: readonly Capture[]): string {
   const [announced, setAnnounced] = useState('');
   const pending = useRef<ReadonlySet<string>>(new Set());

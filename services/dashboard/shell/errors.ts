@@ -8,7 +8,7 @@ export interface ErrorInWords {
   readonly requestId: string | null;
 }
 
-/** Used where the message of the client is written for programmers. */
+/** Messages for codes whose message in the client is written for programmers. */
 const messages: Readonly<Record<string, string>> = {
   NETWORK_ERROR: 'The service does not respond. Check that it is running, and check your connection.',
   UNEXPECTED_RESPONSE:

@@ -1,7 +1,7 @@
 /**
- * Follows an event stream of the service while a page is shown. A stream that is cut or falls silent reopens with backoff; a
- * stream whose key is no longer valid ends. The client leaves reconnecting to its callers, because the service does not resend
- * events of the gap.
+ * Follows an event stream of the service while a page is shown. If a stream is cut or falls silent, it is reopened with backoff. If its key
+ * is no longer valid, it ends. The client itself does not reconnect: the service does not resend events of the gap, so the caller must read
+ * the data again.
  */
 import { type EventsOptions, WebcaptureError } from '@webcapture/client';
 import { backoffMs as defaultBackoffMs } from './backoff.ts';
@@ -36,7 +36,7 @@ const finalCodes: ReadonlySet<string> = new Set([
   'NOT_FOUND',
 ]);
 
-/** After a stream has been open for this time, the backoff starts again from its minimum. */
+/** Time for which a stream must be open before the backoff starts again from its minimum. */
 const stableMs = 5000;
 
 /** Follows a stream until `signal` aborts or the server rejects the key. */

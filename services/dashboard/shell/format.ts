@@ -3,17 +3,17 @@ const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFraction
 const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/** 12,345 */
+/** Formats a number as 12,345. */
 export function formatNumber(value: number): string {
   return integers.format(value);
 }
 
-/** 12.3%, from 0 to 1; – if there is no total. */
+/** Formats a share from 0 to 1 as 12.3%. Returns – if there is no total. */
 export function formatShare(share: number | null): string {
   return share === null ? '–' : percents.format(share);
 }
 
-/** 1.4 MB, in powers of 1000, like file managers. */
+/** Formats bytes as 1.4 MB, in powers of 1000, as file managers do. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
@@ -25,7 +25,7 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ''}`;
 }
 
-/** 850 ms, 1.2 s, 3 min 5 s */
+/** Formats milliseconds as 850 ms, 1.2 s or 3 min 5 s. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
@@ -34,7 +34,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** In the time zone of the browser; `time` is ISO 8601 or Unix milliseconds. */
+/** Formats a time in the time zone of the browser. `time` is ISO 8601 or Unix milliseconds. */
 export function formatTime(time: string | number): string {
   return dates.format(new Date(time));
 }
@@ -43,7 +43,7 @@ const daySeconds = 86_400;
 const monthSeconds = 30.4 * daySeconds;
 const yearSeconds = 365 * daySeconds;
 
-/** 3 minutes ago, in 2 days, in 10 years */
+/** Formats a time as 3 minutes ago, in 2 days or in 10 years. */
 export function formatAgo(time: string | number, now = Date.now()): string {
   const seconds = (new Date(time).getTime() - now) / 1000;
   const size = Math.abs(seconds);

@@ -5,7 +5,7 @@ export type Scope = NonNullable<CreateKey['scopes']>[number];
 
 const unknownUuid = '00000000-0000-7000-8000-000000000000';
 
-/** A harmless request for each scope. The service has no request that returns the scopes of a key. */
+/** A request without side effects for each scope. They are needed because the service has no request that returns the scopes of a key. */
 const requests: Readonly<Record<Scope, (client: Webcapture) => Promise<unknown>>> = {
   capture: (client) => client.refreshCapture(unknownUuid),
   read: (client) => client.getUsage(),
@@ -14,7 +14,7 @@ const requests: Readonly<Record<Scope, (client: Webcapture) => Promise<unknown>>
 
 const names = Object.keys(requests) as Scope[];
 
-/** Returns the scopes of a key. Throws the PermissionError of a key without any, because its account is suspended. */
+/** Returns the scopes of a key. Throws the PermissionError of a key that has none because its account is suspended. */
 export async function findScopes(client: Webcapture): Promise<ReadonlySet<Scope>> {
   const refusals = await Promise.all(names.map((name) => refusalOf(requests[name](client))));
   const found = names.filter((_, index) => refusals[index] === undefined);

@@ -11,10 +11,10 @@ const names: Readonly<Record<string, string>> = {
   engine: 'all regions',
 };
 
-/** Needs no key. The front answers from memory, even when all other components are down. */
+/** This client needs no key. The front answers the request from memory, even if all other components are down. */
 const anonymous = new Webcapture({ url: serviceUrl, maxRetries: 0 });
 
-/** Shows an outage on every page: a page that has loaded its content would not detect it. */
+/** Shows an outage on every page, because a page that has loaded its content would not detect the outage. */
 export function OutageNotice() {
   const { data } = useQuery((signal) => anonymous.getStatus({ signal }), [], { everyMs: checkMs });
   const down = (data?.components ?? []).flatMap(({ name, status }) =>

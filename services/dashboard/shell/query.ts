@@ -3,7 +3,7 @@ import { backoffMs } from './backoff.ts';
 import { isAbort, isTemporary } from './errors.ts';
 
 export interface Query<T> {
-  /** The latest response. It stays while a newer one is loaded, and if that fails. */
+  /** The latest response. It stays while a newer one is loaded, and also if loading fails. */
   readonly data: T | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Scope } from './key-scopes.ts';
 
-/** The routes, read from the URL fragment, which never leaves the browser. */
+/** The routes. They are read from the URL fragment, which never leaves the browser. */
 export type Route =
   | { readonly page: 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator' }
   | { readonly page: 'capture'; readonly uuid: string }
@@ -13,7 +13,7 @@ export type SectionName = 'playground' | 'captures' | 'usage' | 'keys' | 'webhoo
 export interface Section {
   readonly name: SectionName;
   readonly title: string;
-  /** The scope that a key needs for it; null for the operator. */
+  /** The scope that a key needs for the section; null for the operator. */
   readonly scope: Scope | null;
 }
 
@@ -28,7 +28,7 @@ export const sections: readonly Section[] = [
 ];
 
 const fragment = signal(location.hash);
-/** Number of route changes: the first page does not take the focus, later ones do. */
+/** Number of route changes. Pages after the first one take the focus. */
 export const routeChanges = signal(0);
 
 addEventListener('hashchange', () => {
@@ -41,7 +41,7 @@ export const route = computed((): Route => parseRoute(fragment.value));
 /** Whether the address names no page. */
 export const isStart = computed(() => /^#?\/?$/.test(fragment.value));
 
-/** The parameters after ? in the fragment, such as the filters of a list. */
+/** The parameters after ? in the fragment, for example the filters of a list. */
 export const routeQuery = computed(() => new URLSearchParams(fragment.value.split('?')[1] ?? ''));
 
 function parseRoute(hash: string): Route {

@@ -13,7 +13,7 @@ interface Session {
 /** Base URL of the service, without a trailing slash: the parent folder of the dashboard. */
 export const serviceUrl = new URL('..', document.baseURI).href.replace(/\/$/, '');
 
-// Session storage is limited to this tab and deleted with it. An address would appear in histories and logs.
+// Session storage is used because it is limited to this tab and deleted with it. An address would appear in histories and logs.
 const storageNames: Readonly<Record<Kind, string>> = { key: 'webcapture.key', admin: 'webcapture.admin-token' };
 
 const secrets: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
@@ -37,7 +37,7 @@ function keepScopes(found: ReadonlySet<Scope> | undefined): void {
   scopes.value = found;
 }
 
-/** Whether the signed-in key has a scope. While its scopes are not known, it is taken to have all. */
+/** Whether the signed-in key has a scope. While its scopes are not known, returns true. */
 export const hasScope = (scope: Scope): boolean => scopes.value?.has(scope) ?? true;
 
 /** Asks the service for the scopes of the signed-in key, unless they are known. */
@@ -49,7 +49,7 @@ export async function learnScopes(): Promise<void> {
   if (sessions.key.peek() === session) keepScopes(found);
 }
 
-/** The reason for the sign-out, shown above the sign-in until the next one. */
+/** The reason for the sign-out. It is shown above the sign-in form until the next sign-in. */
 export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
   key: signal<string | null>(null),
   admin: signal<string | null>(null),
@@ -57,10 +57,10 @@ export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<strin
 
 const visits = { key: signal(0), admin: signal(0) };
 
-/** Counts sign-ins and sign-outs: loaded data and typed text must not reach the next session. */
+/** Number of sign-ins and sign-outs. It changes the key of components, so that loaded data and typed text do not reach the next session. */
 export const visit: Readonly<Record<Kind, ReadonlySignal<number>>> = visits;
 
-/** Undefined if no session of this kind is signed in. */
+/** The sessions by kind; undefined if no session of a kind is signed in. */
 export const sessions = { key: sessionOf('key'), admin: sessionOf('admin') };
 
 function sessionOf(kind: Kind) {
@@ -78,8 +78,8 @@ export function client(kind: Kind = 'key'): Webcapture {
 }
 
 /**
- * Returns a client that signs out when the key is no longer valid: unknown, revoked or expired. A suspended account may be
- * resumed, so its pages only report the suspension. The client does not retry, because pages do.
+ * Returns a client that signs out when the key is no longer valid, because it is unknown, revoked or expired. A suspended account may be
+ * resumed, so its pages only report the suspension. The client does not retry, because the pages do.
  */
 function clientOf(kind: Kind, secret: string): Webcapture {
   return new Webcapture({
@@ -87,12 +87,12 @@ function clientOf(kind: Kind, secret: string): Webcapture {
     apiKey: secret,
     maxRetries: 0,
     fetch: async (url, init) => {
-      // A refresh replaces pictures at their addresses, so the browser revalidates its copies.
+      // The browser revalidates its copies, because a refresh replaces pictures at their addresses.
       const response = await fetch(url, { ...init, cache: 'no-cache' });
       if (response.status === 401) {
         const reason = await reasonOf(response.clone());
-        // While the body was read, the event stream may have signed out with a reason, or another key may have signed in. If the
-        // requesting page is gone, the body is not needed: the next request gets the same error.
+        // While the body was read, the event stream may have signed out with a reason, or another key may have signed in. If the requesting
+        // page is closed, the body is not needed, because the next request gets the same error.
         const isAborted = init?.signal?.aborted === true;
         if (!isAborted && secrets[kind].peek() === secret) signOut(kind, reason);
       }
@@ -117,7 +117,7 @@ export async function signIn(kind: Kind, given: string): Promise<void> {
   }
 }
 
-/** Signs in with a secret that is known to be valid. `found`: scopes of the key, if they are known. */
+/** Signs in with a secret that is known to be valid. `found` are the scopes of the key, if they are known. */
 export function keepSecret(kind: Kind, secret: string, found?: ReadonlySet<Scope>): void {
   batch(() => {
     if (kind === 'key') keepScopes(found);
@@ -126,7 +126,7 @@ export function keepSecret(kind: Kind, secret: string, found?: ReadonlySet<Scope
   });
 }
 
-/** Signs in with a new secret of the same account: the pages keep their content. */
+/** Signs in with a new secret of the same account. The pages keep their content. */
 export function exchangeSecret(kind: Kind, secret: string): void {
   sessionStorage.setItem(storageNames[kind], secret);
   signInNotices[kind].value = null;
@@ -144,7 +144,7 @@ export function signOut(kind: Kind, reason: string | null = null): void {
 }
 
 /**
- * Calls `forget` when another key signs in, or the key signs out: typed text and loaded data of one account are not for the next
+ * Calls `forget` when another key signs in, or when the key signs out. Typed text and loaded data of one account must not reach the next
  * one.
  */
 export function onKeyChange(forget: () => void): void {

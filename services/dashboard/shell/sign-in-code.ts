@@ -1,6 +1,6 @@
 import { keepSecret, serviceUrl, signInNotices } from './session.ts';
 
-// Imported before the routes, so that the code is removed from the address before other modules read it.
+// The call runs when this module is imported, which is before the routes. Other modules therefore never see the code in the address.
 takeCode();
 addEventListener('hashchange', takeCode);
 

@@ -7,7 +7,7 @@ import './extracted.css';
 
 type ExtractedParts = NonNullable<CaptureResult['extracted']>;
 
-/** A part may have a megabyte; the download has all of it. */
+/** Maximum length of the text that is shown. A part may have a megabyte; the download contains all of it. */
 const maxShownLength = 20_000;
 
 interface Part {

@@ -1,9 +1,9 @@
 import { client } from '../shell/session.ts';
 
-/** A browser needs four bytes for each pixel, so larger pictures are shown as a preview. */
+/** Maximum number of pixels that are shown without a preview, because a browser needs four bytes for each pixel. */
 export const maxShownPixels = 40_000_000;
 
-/** Fetches a preview of a capture in a given size; of a tall page, only the top. */
+/** Fetches a preview of a capture in a given size. The preview of a tall page shows only its top. */
 export interface Preview {
   readonly blob: Blob;
   readonly width: number;

@@ -44,7 +44,7 @@ const tones: Readonly<Record<ReportFinding['severity'], Finding['tone']>> = {
   error: 'bad',
 };
 
-/** Describes the report and other facts of the capture. Without the request, the waits are unknown and not listed. */
+/** Describes the report and other facts of the capture. If the request is not known, the waits are unknown and not listed. */
 function findingsOf(
   { report, metadata, fromCache, tokenCost, region }: CaptureResult,
   request: Request | undefined,
@@ -64,7 +64,7 @@ function findingsOf(
   return findings;
 }
 
-/** Whether a redirect or a script changed the address: the spelling and the fragment do not count. */
+/** Whether a redirect or a script changed the address. A different spelling or fragment does not count. */
 function isOtherAddress(requested: string, final: string): boolean {
   const [from, to] = [requested, final].map((address) => {
     const url = URL.parse(address);
@@ -87,7 +87,7 @@ function cost(fromCache: boolean, tokens: number): string {
   return `Cost: ${formatNumber(tokens)} token${tokens === 1 ? '' : 's'}.`;
 }
 
-/** A response from the cache has the steps of the earlier capture, but the time of its own request. */
+/** A response from the cache contains the steps of the earlier capture, but the duration of its own request. */
 function totalTime({ fromCache, processingTimeMs }: CaptureResult, steps: readonly BarPart[]): string {
   if (!fromCache) return `Time: ${formatDuration(processingTimeMs)}`;
   return `Time of the earlier capture: ${formatDuration(steps.reduce((sum, { value }) => sum + value, 0))}`;

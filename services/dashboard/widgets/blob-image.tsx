@@ -11,7 +11,7 @@ export function useObjectUrl(blob: Blob | undefined): string | undefined {
   return url;
 }
 
-/** Shows a picture from memory. */
+/** Shows a picture that is stored as a blob. */
 export function BlobImage({ blob, alt }: { readonly blob: Blob; readonly alt: string }) {
   const url = useObjectUrl(blob);
   return url === undefined ? null : <img src={url} alt={alt} decoding="async" />;

@@ -6,12 +6,12 @@ interface CardProps {
   readonly title: string;
   /** Classes in addition to `card`. */
   readonly class?: string;
-  /** Next to the title: actions, a note. */
+  /** Content next to the title, such as actions or a note. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A part of a page with a title. */
+/** A section of a page with a title. */
 export function Card({ id, title, class: more, aside, children }: CardProps) {
   return (
     <section class={more === undefined ? 'card' : `card ${more}`} aria-labelledby={id}>

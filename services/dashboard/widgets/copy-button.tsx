@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { toast } from './toast.tsx';
 
-/** Copies a text; `what` names it on the button, such as "key". */
+/** Copies a text. `what` names the text on the button, such as "key". */
 export function CopyButton({
   text,
   what,

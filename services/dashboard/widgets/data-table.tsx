@@ -6,10 +6,10 @@ export interface Column<Row> {
   readonly key: string;
   readonly title: string;
   readonly render: (row: Row) => ComponentChildren;
-  /** The value that sorts the rows; without it, the column cannot be sorted. Null comes last. */
+  /** Returns the value that sorts the rows; null comes last. Without this function, the column cannot be sorted. */
   readonly sortBy?: (row: Row) => string | number | null;
   readonly align?: 'end';
-  /** Hidden on a phone. */
+  /** Whether the column is hidden on a phone. */
   readonly isMinor?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function DataTable<Row>({
   isLoadingMore = false,
   empty,
 }: {
-  /** For screen readers. */
+  /** Description of the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -42,7 +42,7 @@ export function DataTable<Row>({
   readonly initialOrder?: Order;
   readonly onMore?: (() => void) | undefined;
   readonly isLoadingMore?: boolean;
-  /** Shown instead of an empty table. */
+  /** Content that is shown instead of an empty table. */
   readonly empty?: ComponentChildren;
 }) {
   const [order, setOrder] = useState(initialOrder);

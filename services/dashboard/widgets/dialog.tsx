@@ -29,8 +29,7 @@ export function Dialog({
         event.preventDefault();
         onClose();
       }}
-      // The browser fires cancel only once and closes the dialog at the second Escape. A dialog that must stay open is opened
-      // again.
+      // The browser fires cancel only once, and closes the dialog at the second Escape. If the dialog must stay open, it is opened again.
       onClose={({ currentTarget }) => {
         if (currentTarget.isConnected) currentTarget.showModal();
       }}
@@ -69,7 +68,7 @@ export function confirm(question: Question): Promise<boolean> {
   });
 }
 
-/** Rendered once, in the shell. */
+/** Shows the current question. It is rendered once, in the shell. */
 export function DialogHost() {
   const question = asked.value;
   if (question === undefined) return null;

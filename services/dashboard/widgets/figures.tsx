@@ -29,8 +29,8 @@ export interface BarPart {
 }
 
 /**
- * A bar of parts with a legend. `max` is the value of the whole bar; the default is the sum of the parts. The legend repeats all
- * values of the bar, so that colors are not needed to read it.
+ * A bar of parts with a legend. `max` is the value of the whole bar; by default, it is the sum of the parts. The legend contains all values
+ * of the bar, so that a reader does not depend on colors.
  */
 export function Bar({
   parts,

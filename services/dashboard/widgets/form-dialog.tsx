@@ -55,7 +55,7 @@ const graceChoices: readonly Choice[] = [
   { value: '604800', title: 'Works for another week' },
 ];
 
-/** How long a replaced secret keeps working; `graceSeconds` in the data of the form. */
+/** A field for the time in which a replaced secret stays valid. Its name in the data of the form is `graceSeconds`. */
 export function GraceField({ label, initial }: { readonly label: string; readonly initial: '3600' | '86400' }) {
   return (
     <label class="field">

@@ -65,12 +65,12 @@ export function Form({
 const fieldOf = (form: HTMLFormElement | null, name: string) =>
   form?.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`);
 
-/** Returns the messages of an error by field; none if one of them belongs to no field of the form. */
+/** Returns the messages of an error by field. Returns none if one of them belongs to no field of the form. */
 function messagesOf(error: unknown, form: HTMLFormElement, mainField: string | undefined): ReadonlyMap<string, string> {
   const { message } = errorInWords(error);
   if (isInvalid(error)) {
     const found = messagesByField(message, (name) => fieldOf(form, name) !== null);
-    // The field of a list shows the messages of its items.
+    // A field that is a list shows the messages of its items.
     if (!found.has('')) return new Map([...found].map(([key, text]) => [key.split('.')[0] ?? key, text]));
   }
   const isOfField = mainField !== undefined && !isTemporary(error) && !isForbidden(error);
@@ -103,7 +103,7 @@ interface InputFieldProps {
 
 /** A labeled input of a {@link Form}. */
 export function InputField({ name, label, help, ...others }: InputFieldProps) {
-  // The types of Preact know each type of input apart, but not a choice of them.
+  // Preact has a separate type for each type of input, which does not match a choice of several.
   const attributes: object = others;
   const id = useId();
   return (

@@ -1,6 +1,6 @@
 import type { StreamState } from '../shell/event-stream.ts';
 
-/** Shows whether the content updates automatically, and if not, why. */
+/** Shows whether the content updates automatically. If it does not, shows why. */
 export function LiveMark({ state }: { readonly state: StreamState }) {
   const isLive = state.kind === 'live';
   return (

@@ -1,14 +1,14 @@
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
 /**
- * Returns a text of a page as one line that cannot affect the text around it: harmful characters become U+FFFD, line breaks
- * become spaces.
+ * Returns a text of a page as one line that cannot affect the text around it. Harmful characters become U+FFFD, and line breaks become
+ * spaces.
  */
 export function neutralText(text: string): string {
   return replaceUnsafe(text.replaceAll(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, ' '), '\uFFFD').trim();
 }
 
-/** Like neutralText, for a text of several lines: keeps line breaks and tabs. */
+/** Like neutralText, but keeps line breaks and tabs, for a text of several lines. */
 export function neutralLines(text: string): string {
   const isBreak = /[\u2028\u2029]/;
   return replaceUnsafe(text.replaceAll(/\r\n?/g, '\n'), (character) =>

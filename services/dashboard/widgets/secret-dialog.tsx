@@ -12,14 +12,14 @@ export function SecretDialog({
 }: {
   readonly title: string;
   readonly secret: string;
-  /** Such as "key". */
+  /** Name of the secret, such as "key". */
   readonly what: string;
   readonly onClose: () => void;
   /** Notes about the secret, and further actions. */
   readonly children?: ComponentChildren;
 }) {
   return (
-    // Escape or a stray click would lose the secret permanently, so only the button closes the dialog.
+    // Only the button closes the dialog. Escape or an accidental click would lose the secret permanently.
     <Dialog title={title} onClose={() => {}}>
       <p>Copy it now. It is shown only once.</p>
       <p class="secret-value">

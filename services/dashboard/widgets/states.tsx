@@ -75,7 +75,7 @@ export function ErrorState({
   );
 }
 
-/** Hidden from screen readers, which would announce each second. */
+/** The countdown is hidden from screen readers, because they would announce each second. */
 function Countdown({ until }: { readonly until: number }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -86,8 +86,8 @@ function Countdown({ until }: { readonly until: number }) {
 }
 
 /**
- * Content below something that is loading. It appears together with that, so that nothing moves under the pointer; its own
- * requests start immediately.
+ * Content below something that is loading. Its requests start immediately, but it appears together with the content above, so that nothing
+ * moves under the pointer.
  */
 export function Below<T>({
   query: { data, error },

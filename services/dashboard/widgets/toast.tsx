@@ -11,7 +11,7 @@ let lastId = 0;
 
 const shownMs = 6000;
 
-/** Shows a message for a few seconds and announces it to screen readers; an error stays until it is dismissed. */
+/** Shows a message for a few seconds and announces it to screen readers. An error stays until the user dismisses it. */
 export function toast(text: string, kind: Toast['kind'] = 'info'): void {
   const id = ++lastId;
   toasts.value = [...toasts.value.slice(-3), { id, text, kind }];
@@ -27,7 +27,7 @@ function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }
 
-/** Rendered once, in the shell: a live region must exist before its first message. */
+/** Shows the messages. It is rendered once, in the shell, because a live region must exist before its first message. */
 export function ToastHost() {
   return (
     <div class="toasts" role="status" aria-live="polite">

@@ -2,8 +2,8 @@ import { useId, useState } from 'preact/hooks';
 import { neutralText, truncated } from './neutral-text.ts';
 
 /**
- * Text from an untrusted source, such as the title of a page: never markup, isolated in direction, and shortened with a button
- * for the rest.
+ * Text from an untrusted source, such as the title of a page. It is never markup, its direction is isolated, and a long text has a button
+ * that shows the rest.
  */
 export function UntrustedText({ text, max = 300 }: { readonly text: string; readonly max?: number }) {
   const [isWhole, setWhole] = useState(false);

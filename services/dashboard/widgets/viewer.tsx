@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Loading } from './states.tsx';
 import './viewer.css';
 
-/** `fit` shows the whole picture, `width` its whole width; a number is the zoom, where 1 is one image pixel per CSS pixel. */
+/** `fit` shows the whole picture, and `width` its whole width. A number is the zoom; 1 is one image pixel per CSS pixel. */
 type Zoom = 'fit' | 'width' | number;
 
 const zoomStep = 1.25;
@@ -10,8 +10,8 @@ const minZoom = 0.01;
 const maxZoom = 8;
 
 /**
- * A picture viewer: fit, actual size, zoom with Ctrl and wheel or + and −, move with drag or arrow keys. The browser scrolls the
- * picture, so that a tall picture stays smooth.
+ * A picture viewer. It fits the picture, shows its actual size, zooms by Ctrl and the wheel or by + and −, and moves by dragging or by the
+ * arrow keys. The browser itself scrolls the picture, so that a tall picture moves smoothly.
  */
 export function Viewer({
   src,
@@ -20,7 +20,7 @@ export function Viewer({
   alt,
   onError,
 }: {
-  /** Undefined while the picture is loading: its space is reserved, so that nothing below moves. */
+  /** Undefined while the picture is loading. Its space is reserved, so that nothing below it moves. */
   readonly src: string | undefined;
   /** Size of the picture in pixels. */
   readonly width: number;
@@ -41,7 +41,7 @@ export function Viewer({
   }, []);
 
   const scale = scaleOf(zoom, { width, height }, room);
-  // Keeps the center point in place.
+  // The center point stays in place.
   const zoomTo = (next: Zoom) => {
     const element = frame.current;
     const target = scaleOf(next, { width, height }, room);
@@ -57,7 +57,7 @@ export function Viewer({
   };
   const zoomBy = (factor: number) => zoomTo(Math.min(maxZoom, Math.max(minZoom, scale * factor)));
 
-  // The listener is not added by Preact, whose listeners cannot prevent the browser from zooming the page.
+  // Preact does not add the listener, because its listeners cannot prevent the browser from zooming the page.
   const latest = useRef(zoomBy);
   latest.current = zoomBy;
   useEffect(() => {
@@ -113,7 +113,7 @@ export function Viewer({
         role="region"
         aria-label="Picture: + and − zoom, 0 fits, 1 is actual size, arrow keys scroll"
         tabIndex={0}
-        // As tall as the picture at full width, without bands above and below it.
+        // The viewer is as tall as the picture at full width, so that there are no bands above and below it.
         style={{ aspectRatio: `${width} / ${height}` }}
         onKeyDown={onKeyDown}
         onPointerDown={(event) => {
@@ -149,7 +149,7 @@ function scaleOf(
   return Math.min(1, zoom === 'width' ? byWidth : Math.min(byWidth, room.height / height)) || minZoom;
 }
 
-/** Touch scrolls natively. */
+/** Touch scrolls without this code. */
 function drag(begin: PointerEvent, element: HTMLElement | null): void {
   if (element === null) return;
   const { scrollLeft, scrollTop } = element;

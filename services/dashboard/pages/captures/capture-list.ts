@@ -11,7 +11,7 @@ export type CapturePage = CaptureList;
 
 export const emptyList: CaptureList = { items: [], nextCursor: null };
 
-/** Identifiers are UUIDv7, so their order is the order of acceptance. */
+/** Identifiers are UUIDv7, so they sort by the time of acceptance. */
 const newestFirst = (a: Capture, b: Capture) => (a.uuid < b.uuid ? 1 : a.uuid > b.uuid ? -1 : 0);
 
 /** Returns the list with the page that follows it. */
@@ -20,9 +20,8 @@ export function withOlder(list: CaptureList, page: CapturePage): CaptureList {
 }
 
 /**
- * Returns the list updated with a newer copy of its first page, which covers all captures newer than its cursor. If captures may
- * be missing between the two, which happens after a long absence, the list starts again: a gap in the middle would never be
- * filled.
+ * Returns the list updated with a newer copy of its first page, which covers all captures newer than its cursor. After a long absence,
+ * captures may be missing between that page and the list. The list then starts again, because nothing would fill the gap.
  */
 export function withNewest(list: CaptureList, page: CapturePage): CaptureList {
   const { nextCursor } = page;
@@ -34,7 +33,10 @@ export function withNewest(list: CaptureList, page: CapturePage): CaptureList {
   return { items: merged(older, page.items), nextCursor: isFurther ? list.nextCursor : nextCursor };
 }
 
-/** Returns the list with a changed capture. Captures that are not in the list, or no longer match the filter, are left out. */
+/**
+ * Returns the list with a changed capture. If the capture is not in the list, nothing changes. If it no longer matches the filter, it is
+ * removed.
+ */
 export function withChanged(list: CaptureList, capture: Capture, status: CaptureStatus | undefined): CaptureList {
   if (!list.items.some(({ uuid }) => uuid === capture.uuid)) return list;
   const isShown = status === undefined || capture.status === status;

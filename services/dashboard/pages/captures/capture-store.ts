@@ -11,7 +11,7 @@ export interface CaptureSource {
 
 /** Changes within this time are fetched together. */
 const gatherMs = 300;
-/** Above this number of changes, the store fetches one page instead of single captures. */
+/** Number of changes above which the store fetches one page instead of single captures. */
 const maxSingleReads = 8;
 
 /** The captures that the list has loaded, updated from events. */

@@ -36,7 +36,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
   }, [before, after, isComparable]);
   useEffect(() => {
     if (compared === undefined || compared === 'failed') return undefined;
-    // Debounced: comparing a large picture for each step of the slider is slow.
+    // The comparison is debounced, because comparing a large picture for each step of the slider is slow.
     const timer = setTimeout(() => setDifference(differenceOf(compared.before, compared.after, threshold)), 60);
     return () => clearTimeout(timer);
   }, [compared, threshold]);

@@ -7,11 +7,11 @@ type EarlierFile = CaptureHistory['files'][number];
 
 interface EarlierPicturesProps {
   readonly capture: CaptureResult;
-  /** Newest first; at least one. */
+  /** The newest file comes first. There is at least one. */
   readonly files: readonly EarlierFile[];
 }
 
-/** Shows a picture that a refresh has replaced over the picture of that refresh. A slider moves the border between them. */
+/** Shows a picture that a refresh has replaced, on top of the picture of that refresh. A slider moves the border between them. */
 export function EarlierPictures({ capture, files }: EarlierPicturesProps) {
   const [chosen, setChosen] = useState(files[0]?.replacedBy);
   const [position, setPosition] = useState(50);

@@ -22,7 +22,7 @@ export interface Pictures {
   readonly isLoading: boolean;
 }
 
-/** Larger files are shown as a preview. */
+/** Maximum size of files that are shown directly. Larger files are shown as a preview. */
 const maxShownBytes = 30_000_000;
 /** Delay before a failed load is retried. */
 const retryMs = 5000;
@@ -33,7 +33,7 @@ const kept = new Map<string, { current: Picture; before: Picture | undefined }>(
 
 onKeyChange(() => kept.clear());
 
-/** Loads the picture of a capture, and keeps the picture that it replaces, because the service does not. */
+/** Loads the picture of a capture. Keeps the picture that it replaces, because the service may not. */
 export function usePictures(capture: CaptureResult | undefined): Pictures {
   const uuid = capture?.uuid ?? '';
   const version = capture?.metadata.capturedAt ?? '';

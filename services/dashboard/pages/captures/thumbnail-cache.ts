@@ -23,8 +23,8 @@ interface Entry {
 }
 
 /**
- * Thumbnails as object URLs. Visible thumbnails load in order; those that scroll out of view before their turn do not load.
- * Thumbnails that are no longer visible are kept for a while and then revoked.
+ * Thumbnails as object URLs. Visible thumbnails load in order. A thumbnail that is scrolled out of view before its turn is not loaded.
+ * Thumbnails that are no longer visible are kept for some time and then revoked.
  */
 export class ThumbnailCache {
   readonly #options: Required<ThumbnailCacheOptions>;

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows rendered above and below the screen, so that the keyboard can reach the next row. */
+/** Number of rows that are rendered above and below the screen, so that the keyboard can reach the next row. */
 const overscan = 8;
 
 /**
- * A list that renders only the rows near the screen, so that ten thousand rows cost no more than fifty. All rows have the same
- * height. Rows added at the top do not move the visible rows.
+ * A list that renders only the rows near the screen, so that ten thousand rows cost no more than fifty. All rows have the same height. Rows
+ * that are added at the top do not move the visible rows.
  */
 export function VirtualList<Item>({
   items,

@@ -4,10 +4,10 @@ import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-t
 import clientPackage from '../../../client/package.json' with { type: 'json' };
 import type { Body } from './schema.ts';
 
-/** Builds the request in common languages. The key is read from the environment, because people share copied code. */
+/** Code that sends the request, in one language. It reads the key from the environment, because people share copied code. */
 export interface Sample {
   readonly title: string;
-  /** Built only when the sample is shown: the request may contain a page of a megabyte. */
+  /** Builds the code. It is called only when the sample is shown, because the request may contain a page of a megabyte. */
   readonly code: () => string;
   /** Commands that install what the code imports, as in the README of the client. */
   readonly install?: { readonly fromRelease: string; readonly fromCheckout: string };
@@ -44,12 +44,12 @@ function curl(serviceUrl: string, request: Body, file: string, isBackground: boo
   ].join(' \\\n  ');
 }
 
-/** Linux limits one argument to 128 KiB; a UTF-16 unit is at most three bytes. */
+/** Maximum length of an argument in UTF-16 units. Linux limits one argument to 128 KiB, and a unit takes at most three bytes. */
 const maxArgumentLength = 40_000;
 
 function dataOf(json: string, output: string): string[] {
   if (json.length <= maxArgumentLength) return [`-d ${word(json)}${output}`];
-  // No line of JSON is an unquoted word, so none ends the here-document early.
+  // A line of JSON is never a plain word, so it cannot end the here-document early.
   return [`-d @-${output} <<'JSON'\n${json}\nJSON\n`];
 }
 
@@ -73,7 +73,7 @@ await writeFile('${file}', stream);
 `;
 }
 
-/** Direction marks would show code in another order than it runs in. As escapes they are harmless. */
+/** Replaces direction marks by escapes. The marks would show code in another order than it runs in. */
 function withoutDirections(code: string): string {
   return replaceUnsafe(code, unicodeEscape);
 }
@@ -136,11 +136,11 @@ function commandLine(serviceUrl: string, request: Body, file: string | null, { p
   const output = file === null ? [] : [`-o ${file}`];
   const command = [`webcapture capture ${source}`, ...flags, ...output].join(' \\\n  ');
   const page = html === undefined ? '' : ` <<'${delimiterFor(html)}'\n${html}\n${delimiterFor(html)}`;
-  // The export names the key's variable, because interactive zsh has no comments.
+  // The export shows the name of the key's variable. A comment would not work in interactive zsh.
   return `export WEBCAPTURE_API_KEY WEBCAPTURE_URL=${word(serviceUrl)}\n${command}${page}\n`;
 }
 
-/** HTML may be base64, which standard input would treat as the text of the page. */
+/** Returns HTML as plain text. It may be base64, which the command would read from standard input as the text of the page. */
 function plainHtml(html: string): string {
   if (html.includes('<')) return html;
   try {
@@ -152,7 +152,7 @@ function plainHtml(html: string): string {
 }
 
 /**
- * Uses the flag format of services/cli: a flag for each leaf, repeated for lists, `Name: value` for records, JSON for objects
+ * Uses the flag format of services/cli: a flag for each leaf, repeated flags for lists, `Name: value` for records, and JSON for objects
  * with fields.
  */
 function flagsOf(path: readonly string[], value: unknown, schema: JsonSchema): string[] {

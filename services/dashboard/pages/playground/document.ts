@@ -54,7 +54,7 @@ export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument
   };
 }
 
-/** Returns the installed regions: the status names a component for each. */
+/** Returns the installed regions. The status contains a component for each. */
 async function installedRegions(signal: AbortSignal): Promise<readonly string[]> {
   const prefix = 'engine.';
   const { components = [] } = await client().getStatus({ signal });
@@ -70,7 +70,7 @@ function withInstalledRegions(schema: JsonSchema, installed: readonly string[]):
 
 const refPrefix = '#/components/schemas/';
 
-/** Replaces references with the schemas that they refer to. No schema refers to itself. */
+/** Replaces references with the schemas to which they refer. No schema refers to itself. */
 function withoutRefs(value: unknown, document: OpenApiDocument): unknown {
   if (Array.isArray(value)) return value.map((part) => withoutRefs(part, document));
   if (value === null || typeof value !== 'object') return value;

@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { labelOf, type Path, pathKey } from './schema.ts';
 
-/** Error messages by path key, and suggested values for a field. */
+/** The error messages by path key, and suggested values for a field. */
 export const FormContext = createContext<{
   readonly messages: ReadonlyMap<string, string>;
   readonly suggestions: ReadonlyMap<string, readonly string[]>;
@@ -31,7 +31,7 @@ export function useMessage(path: Path): string | undefined {
   return useContext(FormContext).messages.get(pathKey(path));
 }
 
-/** Label, control, description and error of a field. */
+/** Shows label, control, description and error of a field. */
 export function Frame({ id, path, schema, label, help, children }: FrameProps) {
   const message = useMessage(path);
   const text = [schema.description, help].filter(Boolean).join(' ');
@@ -74,7 +74,7 @@ export function FieldSet({
 export const textOf = (value: unknown) =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
 
-/** An empty field is not sent. */
+/** Returns undefined for an empty field, which is not sent. */
 export function valueOf(text: string, isNumber: boolean): unknown {
   if (text === '') return undefined;
   return isNumber && /^\s*-?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : text;

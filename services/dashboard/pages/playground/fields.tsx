@@ -15,7 +15,7 @@ import {
 import { ListField, RecordField } from './lists.tsx';
 import { labelOf, pathKey } from './schema.ts';
 
-/** A text with at least this maximum length is edited as code or a page. */
+/** Minimum value of `maxLength` from which a text is edited in the code editor. */
 const codeLength = 65_536;
 
 /** Renders the field for an option of any schema. */
@@ -42,7 +42,7 @@ export function Field(props: FieldProps) {
   }
 }
 
-/** Accepts text, or a number if the schema allows one: `42` is a number, and other input is reported as not a number. */
+/** Accepts text, or a number if the schema allows one. `42` becomes a number; any other text is sent as text and reported as an error. */
 function TextField(props: FieldProps) {
   const { path, schema, value, onChange } = props;
   const id = useId();
@@ -139,7 +139,7 @@ function ChoiceField(props: FieldProps) {
   );
 }
 
-/** A checkbox if the default is known; a choice of three if leaving the option out has a separate meaning. */
+/** Shows a checkbox if the default is known. If leaving the option out has a meaning of its own, shows a choice of three. */
 function BooleanField(props: FieldProps) {
   const { path, schema, value, onChange, label } = props;
   const id = useId();
@@ -208,7 +208,7 @@ function ObjectField(props: FieldProps) {
   );
 }
 
-/** An object with one of several fields, such as a step: a choice of the field, and the field. */
+/** Shows an object with one of several fields, such as a step, as a choice of the field and the field itself. */
 function OneOfField(props: FieldProps) {
   const { path, schema, value, onChange, label } = props;
   const fields = schema.properties ?? {};
@@ -249,7 +249,7 @@ function OneOfField(props: FieldProps) {
   );
 }
 
-/** A set of checkboxes for a fixed list of values. */
+/** Shows a list of fixed values as a set of checkboxes. */
 function SetField(props: FieldProps) {
   const { path, schema, value, onChange } = props;
   const chosen = Array.isArray(value) ? (value as string[]) : [];
@@ -271,7 +271,7 @@ function SetField(props: FieldProps) {
   );
 }
 
-/** One value for all sides, or an object of values, such as the margins of paper. */
+/** Shows one value for all sides, or an object of values, such as the margins of paper. */
 function SidesField(props: FieldProps) {
   const { schema, value, path, onChange, label } = props;
   const isObject = typeof value === 'object' && value !== null;

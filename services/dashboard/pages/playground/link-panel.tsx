@@ -10,7 +10,7 @@ import { toast } from '../../widgets/toast.tsx';
 import type { CaptureDocument } from './document.ts';
 import type { Body } from './schema.ts';
 
-// These values are kept only in memory. The user does not have to paste the secret again after visiting another page.
+// These values are stored only in memory. Without them, the user would have to paste the secret again after visiting another page.
 const keyId = signal('');
 const secret = signal('');
 
@@ -21,7 +21,7 @@ onKeyChange(() => {
 
 const days = [1, 7, 30, 365] as const;
 
-/** A link that returns the picture, signed in the browser. */
+/** Shows a link that returns the picture. The link is signed in the browser. */
 export function LinkPanel({ request, document }: { readonly request: Body; readonly document: CaptureDocument }) {
   const [lastsDays, setLastsDays] = useState<number>(7);
   const [link, setLink] = useState<string | undefined>();
@@ -117,7 +117,7 @@ export function LinkPanel({ request, document }: { readonly request: Body; reado
   );
 }
 
-/** Creates a key for links only, with its signing secret. The key itself is not stored, so it needs no rotation. */
+/** Creates a key that is used only for links, with its signing secret. The key itself is not stored, so it needs no rotation. */
 function NewKey() {
   const [isBusy, setBusy] = useState(false);
   const make = async () => {

@@ -100,7 +100,7 @@ function Row({ path, schema, label, value, onChange }: RowProps) {
   );
 }
 
-/** Names with values, such as headers. A row with an empty or duplicate name is not sent. */
+/** Shows names with values, such as headers. A row with an empty or duplicate name is not sent. */
 export function RecordField(props: FieldProps) {
   const { path, value, onChange } = props;
   const sent = (value ?? {}) as Readonly<Record<string, string>>;

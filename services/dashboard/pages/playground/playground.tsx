@@ -24,7 +24,7 @@ import { type Run, run, start } from './run.ts';
 import { Samples } from './samples.tsx';
 import { type CaptureDocument, loadDocument } from './document.ts';
 
-/** The run whose error already received the focus: it gets the focus once, not each time the user returns to the page. */
+/** The run whose error has received the focus. An error gets the focus once, and not each time the user returns to the page. */
 let revealed: Run | undefined;
 
 /** The playground: form, result and code samples. */
@@ -50,7 +50,7 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
   const isBlank = request[source.value] === '';
   const messages = useMemo(() => {
     const wrong = new Map(document.validate(request));
-    // Empty fields show no error before the first attempt.
+    // Empty fields show no error before the first attempt to send the request.
     if (isBlank) wrong.delete(source.value);
     return new Map([...wrong, ...refusals.value]);
   }, [document, request, refusals.value]);
@@ -144,7 +144,7 @@ function revealProblem(form: HTMLFormElement | null): void {
   };
   if (focus()) return;
   hiddenProblems.value++;
-  // The field appears some frames later: effects open the group, and then its fields render.
+  // The field appears some frames later, because effects first open the group, and then its fields are rendered.
   const wait = (frames: number) => {
     if (!focus() && frames > 0) requestAnimationFrame(() => wait(frames - 1));
   };

@@ -4,10 +4,10 @@ import { linkTo, linkToPlayground } from '../../shell/routes.ts';
 import { onKeyChange } from '../../shell/session.ts';
 import { type Body, type Path, pathKey, withoutSecrets, withValue } from './schema.ts';
 
-/** The request in the form. It outlives the page, so that the user can look at the captures and return. */
+/** The request in the form. It is kept when the page closes, so that the user can look at the captures and return. */
 export const body = signal<Body>({});
 
-/** Whether the source is an address or HTML. The other value is kept. */
+/** Whether the source is an address or HTML. The value of the other one is kept. */
 export const source = signal<'url' | 'html'>('url');
 export const url = signal('');
 export const html = signal('');
@@ -15,7 +15,7 @@ export const html = signal('');
 /** Errors from the service by field, until the field changes. */
 export const refusals = signal<ReadonlyMap<string, string>>(new Map());
 
-/** Incremented when an invalid field is hidden, in a closed group or by the search. */
+/** Number of attempts in which an invalid field was hidden, in a closed group or by the search. */
 export const hiddenProblems = signal(0);
 
 export function setOption(path: Path, value: unknown): void {
@@ -49,7 +49,7 @@ export function replaceRequest({ url: newUrl, html: newHtml, responseType: _type
   refusals.value = new Map();
 }
 
-/** Name under which the tab stores the draft, so that a reload of the page keeps the form. */
+/** Name under which the tab stores the draft. A reload of the page then keeps the form. */
 const draftName = 'webcapture.playground';
 
 restoreDraft();
@@ -75,7 +75,7 @@ export function keepDraft(request: Body, schema: JsonSchema): void {
   }
 }
 
-/** Longer HTML is not part of a link: chats and mails cut long addresses. */
+/** Maximum length of HTML in a link. Chats and emails cut long addresses off. */
 const maxLinkedHtml = 4000;
 
 /** Returns an address of the playground with the request, without secrets and without large values. */
@@ -102,8 +102,9 @@ function withoutAttachments({ pdf, ...options }: Body): Body {
 }
 
 /**
- * Fills the form with the request in the address, and removes it from the address, so that a reload keeps later changes. Options that
- * the service does not have, and secrets, are left out; so is the webhook, which would send the result to the author of the link.
+ * Fills the form with the request in the address. Removes the request from the address, so that a reload keeps later changes. Options that
+ * the service does not have, and secrets, are omitted. The webhook is omitted too, because it would send the result to the author of the
+ * link.
  */
 export function takeLinkedRequest(schema: JsonSchema): void {
   const linked = parseRequest(new URLSearchParams(location.hash.split('?')[1] ?? '').get('request'));
@@ -123,7 +124,7 @@ function parseRequest(text: string | null): Body | undefined {
   }
 }
 
-/** Options saved in this browser under a name. */
+/** A set of options that this browser stores under a name. */
 export interface Preset {
   readonly name: string;
   readonly body: Body;

@@ -77,7 +77,7 @@ function stepInWords({ progress, uuid, status }: Extract<Run, { state: 'running'
   return status === 'queued' ? 'Queued' : 'Rendering';
 }
 
-/** Explains the cost of cancelling or of closing the dashboard; null until the service has reported a step. */
+/** Explains the cost of cancelling or of closing the dashboard. Returns null until the service has reported a step. */
 function costOfCancelling({ progress }: Extract<Run, { state: 'running' }>): string | null {
   if (progress === undefined) return null;
   return progress.step === 'queued'
@@ -85,7 +85,7 @@ function costOfCancelling({ progress }: Extract<Run, { state: 'running' }>): str
     : 'Rendering has started: if you cancel or close this page, the capture continues and is charged.';
 }
 
-/** After this time, a hint says that a capture can run in the background. */
+/** Time after which a hint says that a capture can run in the background. */
 const longMs = 8000;
 
 function Running({ run: running }: { readonly run: Extract<Run, { state: 'running' }> }) {
@@ -211,7 +211,7 @@ function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly res
       </Empty>
     );
   }
-  // A refresh writes a new picture to the same address.
+  // The parameter is needed because a refresh writes a new picture to the same address.
   const src = `${fileUrl}?at=${encodeURIComponent(capturedAt)}`;
   if (isWhole) return <Viewer src={src} width={width} height={height} alt={alt} onError={() => setBroken(true)} />;
   return (
@@ -241,7 +241,7 @@ function usePreview(uuid: string, isWanted: boolean): Preview | undefined {
       const loaded = await loadPreview(uuid, life.signal);
       if (loaded !== null && !life.signal.aborted) setPreview(loaded);
     };
-    // Without a preview, the button loads the whole file.
+    // If there is no preview, the button loads the whole file.
     load().catch(() => undefined);
     return () => life.abort();
   }, [uuid, isWanted]);

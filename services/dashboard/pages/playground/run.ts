@@ -31,7 +31,7 @@ onKeyChange(() => {
   run.value = { state: 'idle' };
 });
 
-/** Captures, and follows a background capture until it ends, also while the user visits another page. */
+/** Starts a capture. Follows a background capture until it ends, even while the user visits another page. */
 export async function start(request: Body): Promise<void> {
   current?.abort();
   const life = new AbortController();

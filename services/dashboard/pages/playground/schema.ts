@@ -28,7 +28,7 @@ export function groupFields({ properties = {} }: JsonSchema, groups: readonly Op
   }));
 }
 
-/** `deviceScaleFactor` becomes “Device scale factor”, and `isFullPage` becomes “Full page”. */
+/** Returns the label of a field: `deviceScaleFactor` becomes “Device scale factor”, and `isFullPage` becomes “Full page”. */
 export function labelOf(name: string): string {
   const words = name
     .replace(/^is(?=[A-Z])/, '')
@@ -64,12 +64,12 @@ const isObject = (value: unknown): value is Body => typeof value === 'object' &&
 
 /** Validates a body with the service's schema, and returns the messages by path key. */
 export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<string, string> {
-  // The validator interprets the schema: the content security policy forbids code generated from text.
+  // The validator interprets the schema, because the content security policy forbids code that is generated from text.
   const validator = new Validator(schema as Schema, '2020-12', false);
   return (body) => {
     const messages = new Map<string, string>();
     for (const { keyword, keywordLocation, instanceLocation } of validator.validate(body).errors) {
-      // Errors of a part are reported at the part. For alternatives, the intended one is unknown.
+      // An error of a part is reported at the part. For alternatives, it is unknown which one the user intended.
       if (['properties', 'items', 'additionalProperties', 'false'].includes(keyword)) continue;
       if (keywordLocation.includes('/anyOf/')) continue;
       const path = pathOf(decodeURIComponent(instanceLocation));
@@ -95,8 +95,8 @@ export function valueAt(body: unknown, path: Path): unknown {
 }
 
 /**
- * Returns a copy of the body with a value at a path. Undefined removes the value, and the objects that become empty: untouched
- * fields are not sent.
+ * Returns a copy of the body with a value at a path. If the value is undefined, the field is removed, and so are objects that become empty,
+ * because untouched fields are not sent.
  */
 export function withValue(body: Body, path: Path, value: unknown): Body {
   return (changed(body, path, value) as Body | undefined) ?? {};
@@ -108,6 +108,6 @@ function changed(container: unknown, [part, ...rest]: Path, value: unknown): unk
   if (Array.isArray(container)) return container.map((item: unknown, index) => (index === part ? child : item));
   const { [part]: _former, ...others } = (container ?? {}) as Record<string | number, unknown>;
   if (child === undefined) return Object.keys(others).length === 0 ? undefined : others;
-  // Assigned in place, so that the fields keep their order while the user types.
+  // The value is assigned in place, so that the fields keep their order while the user types.
   return { ...((container ?? {}) as object), [part]: child };
 }

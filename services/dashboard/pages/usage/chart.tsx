@@ -14,7 +14,7 @@ const height = 200;
 
 interface Unit {
   readonly format: (value: number) => string;
-  /** Possible distances of ticks, so that their labels are distinct. */
+  /** Possible distances between ticks. They are large enough for distinct labels. */
   readonly steps: number[];
 }
 
@@ -43,14 +43,14 @@ interface ChartProps {
   readonly unit: keyof typeof units;
 }
 
-/** Values by day, or a text if there are none. */
+/** Shows values by day, or a text if there are none. */
 export function Chart(props: ChartProps) {
   const isEmpty = props.series.every(({ values }) => values.every((value) => value === null || value === 0));
   return isEmpty ? <p class="muted">No data in this period.</p> : <Plotted {...props} />;
 }
 
 /**
- * Values by day, as bars or lines. The canvas has only a name, because the table next to it has the same numbers for users who
+ * Shows values by day as bars or lines. The canvas has only a name, because the table next to it contains the same numbers for users who
  * cannot see it.
  */
 function Plotted({ label, dates, series, kind, unit }: ChartProps) {
@@ -80,7 +80,7 @@ function Plotted({ label, dates, series, kind, unit }: ChartProps) {
         draw();
         resized.observe(element);
       })
-      // A new version of the dashboard has other file names.
+      // If the dashboard was updated, its files have new names, and loading fails.
       .catch(() => setBroken(true));
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', draw);
@@ -99,7 +99,7 @@ function Plotted({ label, dates, series, kind, unit }: ChartProps) {
   return <div ref={frame} class="chart" role="img" aria-label={label} style={{ minHeight: `${height}px` }} />;
 }
 
-/** Loaded on demand: only this page needs uPlot. */
+/** The module is loaded on demand, because only this page needs uPlot. */
 async function loadPlot(): Promise<typeof uPlot> {
   const [{ default: Plot }] = await Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]);
   return Plot;
@@ -121,7 +121,7 @@ function optionsFor(Plot: typeof uPlot, { series, kind, unit: { format, steps },
     height,
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     cursor: { drag: { x: false, y: false } },
-    // Half a day on both sides; otherwise the first and the last bar are cut off.
+    // The scale extends by half a day on both sides. Otherwise the first and the last bar would be cut off.
     scales: {
       x: { range: (_, min, max) => [min - daySeconds / 2, max + daySeconds / 2] },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
@@ -157,7 +157,7 @@ function optionsFor(Plot: typeof uPlot, { series, kind, unit: { format, steps },
   };
 }
 
-/** The last day with values. The legend shows it while the pointer is elsewhere. */
+/** Returns the last day with values. The legend shows it while the pointer is elsewhere. */
 const latestDay = ([dates, ...rows]: uPlot.AlignedData) =>
   dates.findLastIndex((_, day) => rows.some((values) => typeof values[day] === 'number'));
 
