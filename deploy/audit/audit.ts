@@ -8,7 +8,7 @@ export interface AuditException {
   readonly package: string;
   /** Why the advisory is harmless here, in one sentence. */
   readonly reason: string;
-  /** Last day on which the review is valid, such as `2027-01-31`; then the advisory must be reviewed again. */
+  /** Last day on which the review is valid, such as `2027-01-31`. After it, the advisory must be reviewed again. */
   readonly until: string;
 }
 
@@ -21,7 +21,7 @@ interface Advisory {
   readonly range: string;
 }
 
-/** `problems` are lines for the user; `skipped` is the reason why the audit has no result. */
+/** Result of the audit. `problems` are lines for the user; `skipped` is the reason why the audit has no result. */
 export type Verdict = { readonly problems: readonly string[] } | { readonly skipped: string };
 
 /**
@@ -60,7 +60,7 @@ export async function audit(options: {
 
 interface AuditReport {
   readonly message?: string;
-  /** Has a code if npm cannot audit, but not if the registry does not answer. */
+  /** Contains a code if npm cannot audit, but not if the registry does not answer. */
   readonly error?: { readonly code?: string };
   readonly vulnerabilities?: Readonly<Record<string, { readonly via: readonly (string | Via)[] }>>;
 }
@@ -94,7 +94,7 @@ export function parseReport(output: string): { advisories: readonly Advisory[] }
   return { skipped: skipReason(report.message ?? '') };
 }
 
-/** Statuses of a registry without advisories. */
+/** Statuses of registries that do not provide advisories. */
 const withoutAdvisories = new Set(['404', '405', '501']);
 
 /**

@@ -8,7 +8,7 @@ import { audit, type AuditException } from './audit.ts';
 const requireVariable = 'REQUIRE_AUDIT';
 const required = process.env[requireVariable] || 'false';
 
-/** `npm run check` ends within 15 s; a release can wait longer for a registry. */
+/** Time limit of the audit. `npm run check` must end within 15 s, but a release can wait longer for a registry. */
 const deadlineMs = required === 'true' ? 60_000 : 12_000;
 
 const exceptions = JSON.parse(

@@ -81,7 +81,7 @@ if (values.format === 'conf') {
     variableOf(user),
     { valueFrom: { secretKeyRef: { name: values.secret, key: `${user}-password` } } },
   ]);
-  // JSON is valid YAML.
+  // The output is JSON, which is valid YAML.
   const chart = { config: { merge: { accounts } }, container: { env: Object.fromEntries(env) as object } };
   process.stdout.write(`${JSON.stringify(chart, null, 2)}\n`);
 }
@@ -135,7 +135,7 @@ function nscCommands(): readonly string[] {
   ];
 }
 
-/** Quotes text for a shell: subjects contain `$`, `*` and `>`, and no quotes. */
+/** Quotes text for a shell. Subjects contain `$`, `*` and `>`, but no quotes. */
 function quoted(text: string): string {
   return `'${text}'`;
 }

@@ -46,7 +46,7 @@ function rowsOf(lines: readonly string[]): Row[] {
   return rows;
 }
 
-/** Joins the lines below a key, if the result is short. */
+/** Joins the lines below a key if the result is short. */
 function nested(lines: readonly string[], index: number, indent: number): string {
   const below: string[] = [];
   for (const line of lines.slice(index + 1)) {

@@ -73,7 +73,7 @@ function ensure(
   return all;
 }
 
-/** Replaces a file at once: a crash leaves the old one or the new one. */
+/** Replaces a file atomically, so that a crash leaves either the old or the new one. */
 function write(file: string, text: string): void {
   const path = `${folder}/${file}`;
   writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true });

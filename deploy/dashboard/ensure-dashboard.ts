@@ -36,7 +36,7 @@ export async function ensureDashboard({ log, signal }: EnsureDashboardOptions): 
     if (await isBuilt(wanted)) return;
     log('dashboard: building it');
     const fresh = join(cache, 'fresh');
-    // A separate process, because Vite reads NODE_ENV, which tests set to another value.
+    // The build runs in a separate process, because Vite reads NODE_ENV, which tests set to another value.
     const env = { ...process.env, NODE_ENV: 'production' };
     await promisify(execFile)(process.execPath, [join(root, 'services/dashboard/build.ts'), fresh], { env, signal });
     await rm(output, { recursive: true, force: true });

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { runCommand } from '../tools/run-command.ts';
 import { imageConfig, isImageName } from './image-config.ts';
 
-/** Sufficient for packing 1 GB on a slow disk, the longest step. */
+/** Time limit of the longest step, which packs 1 GB on a slow disk. */
 const timeoutMs = 15 * 60_000;
 
 const { positionals, values } = parseArgs({

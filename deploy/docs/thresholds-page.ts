@@ -11,7 +11,7 @@ export interface Threshold {
   readonly reason: string;
 }
 
-/** The modules that decide when a page is ready, and those for whole pages and for regions of a page. */
+/** The modules that decide when a page is ready, and those that capture whole pages and regions of a page. */
 const files = [
   'frame-shots.ts',
   'frames.ts',

@@ -28,7 +28,7 @@ const signIn = (secret: string, page: string, then = '') => `
       await pause();
     }
   };
-  // The form knows what was typed when it has been drawn again.
+  // The form uses the typed text only after it has been rendered again.
   const type = (field, text) => {
     field.value = text;
     field.dispatchEvent(new Event('input', { bubbles: true }));

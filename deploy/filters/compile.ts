@@ -20,7 +20,7 @@ import { readLists } from './own-lists.ts';
 const compilerVersion = 1;
 
 export interface CompiledFilters {
-  /** The folder, for `WEBCAPTURE_FILTERS_PATH`. */
+  /** Path of the folder, for `WEBCAPTURE_FILTERS_PATH`. */
   readonly path: string;
   /** Descriptions of the sources of the rules. */
   readonly sources: readonly string[];
@@ -28,9 +28,9 @@ export interface CompiledFilters {
 }
 
 /**
- * Compiles filter lists into the folder `outDir` in a few seconds. Does nothing if the folder already contains the same
- * lists. The lists are those in `listsDir`, or the downloaded official ones, or those of a Debian package. The project's
- * short list is always included, so compiling succeeds without a network. `log` receives lines for the user.
+ * Compiles filter lists into the folder `outDir` in a few seconds. Does nothing if the folder already contains the same lists. The lists
+ * are those in `listsDir`, or the downloaded official ones, or those of a Debian package. The project's short list is always included, so
+ * compiling succeeds even without a network. `log` receives lines for the user.
  */
 export async function compileFilters(options: {
   readonly outDir: string;

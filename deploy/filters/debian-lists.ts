@@ -22,7 +22,7 @@ const wanted = new Set([
 
 const downloadLimitMs = 60_000;
 
-/** Extracts the lists from the distribution's package; rejects without apt or without such a package. */
+/** Extracts the lists from the distribution's package. Rejects if there is no apt, or no such package. */
 export async function takeDebianLists(): Promise<ListCollection> {
   const folder = await mkdtemp(join(tmpdir(), 'webcapture-filters-'));
   try {

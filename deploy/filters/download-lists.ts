@@ -15,7 +15,7 @@ const officialLists: readonly OfficialList[] = [
   { name: 'easylist-cookie.txt', url: 'https://secure.fanboy.co.nz/fanboy-cookiemonster.txt', optional: true },
 ];
 
-/** Timeout of a download; a working network needs less. */
+/** Timeout of a download, which takes less time in a working network. */
 const timeLimitMs = 10_000;
 
 /** Downloads the official lists; rejects if a list that is not optional is unavailable. */

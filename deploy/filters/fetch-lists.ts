@@ -16,7 +16,10 @@ export interface WayToLists {
   readonly fetch: () => Promise<ListCollection>;
 }
 
-/** Ways to get the lists, in order of preference. The official lists are newer. The packaged ones come from the distribution's mirror. */
+/**
+ * Ways to get the lists, in order of preference. The official lists are newer than the packaged ones, which come from the distribution's
+ * mirror.
+ */
 const allWays: readonly WayToLists[] = [
   { name: 'official downloads', fetch: () => downloadLists() },
   { name: 'Debian package', fetch: takeDebianLists },

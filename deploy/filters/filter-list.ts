@@ -6,15 +6,15 @@ export interface FilterList {
   readonly text: string;
 }
 
-/** Lists with a common source. */
+/** Lists that come from the same source. */
 export interface ListCollection {
   readonly source: string;
   readonly lists: readonly FilterList[];
 }
 
 /**
- * Returns the engines for a list by its file name: exceptions are part of all engines, lists without a purpose in the
- * name part of `ads`.
+ * Returns the engines that a list belongs to, by its file name. Exceptions belong to all engines. A list whose name states no purpose
+ * belongs to `ads`.
  */
 export function kindsOf(name: string): readonly ListKind[] {
   if (/unbreak|allow|exception/i.test(name)) return listKinds;

@@ -5,7 +5,7 @@ import { readLists } from './own-lists.ts';
 
 const sourceFileName = 'source.json';
 
-/** Lists of an earlier fetch and its time (Unix milliseconds). */
+/** Lists that an earlier fetch has kept, and its time (Unix milliseconds). */
 export interface KeptLists {
   readonly fetchedAt: number;
   /** Null if that fetch failed. */

@@ -2,7 +2,7 @@ export interface BannerOptions {
   readonly host: string;
   readonly port: number;
   readonly apiKey: string;
-  /** Signs in to the dashboard once; if undefined, the API key is needed. */
+  /** Code with which the user signs in to the dashboard once. If undefined, the user needs the API key. */
   readonly signInCode: string | undefined;
   readonly dataDir: string;
   /** `gs://…` of the bucket; undefined if files are in the data folder. */
@@ -62,7 +62,7 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Returns an address for connections if the host to listen on means all addresses. */
+/** Returns an address for connections. It differs from the host to listen on if that means all addresses. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -28,7 +28,7 @@ try {
  * @param {string[]} command
  */
 function runFile(node, command) {
-  // With the compile cache, this process and all Node processes that it starts need half the time to start.
+  // With the compile cache, this process and all Node processes that it starts take half the time to start.
   const env = { NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'), ...process.env };
   const child = spawn(node, command, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   child.once('error', (error) => {
@@ -36,10 +36,10 @@ function runFile(node, command) {
   });
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
 
-  // The target of a signal is unknown: Ctrl-C in a terminal reaches the whole group, so the child receives the signal twice. Commands with
-  // an orderly stop treat signals that arrive together as one.
+  // All signals are forwarded, although Ctrl-C in a terminal reaches the whole process group. The child then receives the signal twice.
+  // Commands that stop in order treat signals that arrive together as one.
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => child.kill(signal));
-  // npm does not report when it is killed.
+  // If npm is killed, it forwards no signal, so its exit is watched.
   if (process.env.npm_lifecycle_event !== undefined) onOrphaned(() => child.kill('SIGTERM'));
 }
 
@@ -64,7 +64,7 @@ function parentOf(pid) {
   try {
     return /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   } catch {
-    // On systems other than Linux, the shell replaces itself with its last command, so the parent is npm.
+    // Except on Linux, the shell replaces itself with its last command, so the parent is npm.
     return undefined;
   }
 }

@@ -17,7 +17,7 @@ interface DiskWatchOptions {
   readonly folder: string;
   /** Receives lines for the user. */
   readonly note: (line: string) => void;
-  /** Restarts the server, which cannot write until then. */
+  /** Restarts the server. After a failed write, it cannot write before a restart. */
   readonly restart: () => void;
 }
 
@@ -39,10 +39,7 @@ export class DiskWatch {
     this.#writeFailed ||= noSpaceLine.test(line);
   }
 
-  /**
-   * Processes the number of available bytes: warns when it is low, and restarts the server when it suffices after a failed
-   * write.
-   */
+  /** Processes the number of available bytes. Warns if it is low. After a failed write, restarts the server when it is sufficient again. */
   check(availableBytes: number): void {
     const { folder, note, restart } = this.#options;
     if (availableBytes < lowBytes && !this.#isLow) {

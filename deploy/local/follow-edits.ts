@@ -3,7 +3,7 @@ import { sep } from 'node:path';
 import { onAbort } from '@webcapture/shared/runtime/deadline.ts';
 
 interface FollowOptions {
-  /** Watched with all its subfolders. */
+  /** Folder that is watched with all its subfolders. */
   readonly folder: string;
   readonly signal: AbortSignal;
   /**
@@ -15,7 +15,10 @@ interface FollowOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** An editor writes a file in several steps, and a checkout writes many files, with shorter pauses than this. */
+/**
+ * Minimum pause between two edits. Shorter pauses occur when an editor writes a file in several steps, and when a checkout writes many
+ * files.
+ */
 const quietMs = 150;
 
 /** Reports changes below a folder until the signal aborts. */

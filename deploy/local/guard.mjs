@@ -20,7 +20,7 @@ function start(order) {
   child = spawn(order.command, order.args, {
     env: { ...order.env, [markVariable]: marks },
     stdio: ['ignore', 'inherit', 'inherit'],
-    // A new process group, so that all its processes can be killed at once.
+    // The new process group makes it possible to kill all its processes together.
     detached: true,
   });
   if (child.pid !== undefined) family = new Family(child.pid);

@@ -17,7 +17,7 @@ const names = [
   'WEBCAPTURE_LOG_LEVEL',
 ];
 
-/** Variables with another default for `npm start` than for a front in a cluster. */
+/** Variables whose default for `npm start` differs from that for a front in a cluster. */
 const ownDefaults: Readonly<Record<string, string>> = {
   WEBCAPTURE_HOST: '127.0.0.1',
   WEBCAPTURE_PUBLIC_URL: 'http://127.0.0.1:<PORT>',

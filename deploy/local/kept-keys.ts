@@ -11,7 +11,7 @@ export function demoKey(dataDir: string): Promise<string> {
   return kept(dataDir, 'demo-key', /^wc_live_\w{16,}$/, newApiKey);
 }
 
-/** Returns the key that encrypts the secrets of captures, created and reused in the same way. */
+/** Returns the key that encrypts the secrets of captures. It is created and reused like the API key. */
 export function keptSecretsKey(dataDir: string): Promise<string> {
   return kept(dataDir, 'secrets-key', /^[\w-]{32,}$/, () => randomBytes(32).toString('base64url'));
 }

@@ -10,12 +10,10 @@ export const markVariable = 'GUARDED_BY';
 /** Interval of the search for new descendants, in milliseconds. */
 export const lookEveryMs = 1000;
 
-/**
- * Timeout for killed processes to end, in milliseconds. Each needs a processor to end, which takes time on a busy machine.
- */
+/** Time limit for killed processes to end, in milliseconds. Each needs a processor to end, which takes time on a busy machine. */
 export const endLimitMs = 8000;
 
-/** The descendants of a process. */
+/** The descendants of a process that have been observed. */
 export class Family {
   /** Start times by pid, because pids are reused. */
   #members = new Map();

@@ -13,7 +13,7 @@ const levelStyles: Readonly<Record<string, Style>> = {
 
 const prefixStyles: readonly Style[] = ['cyan', 'magenta', 'blue', 'yellow', 'green', 'cyanBright', 'magentaBright'];
 
-/** Fields that are already in the prefix, or that do not help a person. */
+/** Fields that are part of the prefix already, or that do not help a person. */
 const hiddenFields = new Set(['time', 'level', 'msg', 'service', 'pod', 'pid', 'hostname', 'err', 'v']);
 
 const maxFields = 6;

@@ -25,8 +25,9 @@ export const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissio
 export const mainAccount = 'webcapture';
 
 /**
- * Services that have a separate account for each region. A NATS server sends the response to a request to the reply subject that the request
- * names, with the rights of the server, and the permissions of a user cannot restrict reply subjects. Responses do not leave an account.
+ * Services that have a separate account for each region. A NATS server sends the response to a request to the reply subject that the
+ * request names. It does so with its own rights, and the permissions of a user cannot restrict reply subjects. Separate accounts are needed
+ * because responses do not leave an account.
  */
 const isolated: readonly Service[] = ['renderer', 'satellite'];
 
@@ -46,7 +47,7 @@ export interface NatsUser extends NatsLogin {
 /** The users of a server: one for each service, one for operators, and for each region one for renderers and one for the controller of a satellite. */
 export interface NatsUsers {
   readonly users: readonly NatsUser[];
-  /** Returns the login of a service. A renderer logs in with its region, and a satellite with its first one. */
+  /** Returns the login of a service. A renderer logs in with its region, and a satellite with its first region. */
   login(service: Service, region?: Region): NatsLogin;
 }
 

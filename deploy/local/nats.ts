@@ -5,7 +5,7 @@ import { startProcess, type GuardedProcess } from './process.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface NatsOptions {
-  /** The data folder of the server: its streams, its configuration, its pid. Only one server may use it at once. */
+  /** The data folder of the server: its streams, its configuration, its pid. Only one server may use the folder at a time. */
   readonly dataDir: string;
   /** The nats-server binary. */
   readonly toolPath: string;
@@ -42,7 +42,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   await chmod(dataDir, 0o700);
   await formerServerGone(pidPath, configPath, signal);
   await removePortsFiles(dataDir);
-  // Created again, because an existing file keeps its mode. The file contains passwords of users.
+  // The file is created again, because an existing file keeps its mode. It contains passwords of users.
   await rm(configPath, { force: true });
   await writeFile(configPath, `${await natsConfig(options, pidPath)}${options.config ?? ''}`, { mode: 0o600 });
 
@@ -93,8 +93,8 @@ jetstream {
 const gibibyte = 1024 ** 3;
 
 /**
- * Maximum bytes of all streams. The server's default is three quarters of the free space at its start. The default can be smaller
- * than the existing streams, and it is 0 while the disk is full: then the server refuses every write until it is restarted.
+ * Returns the maximum number of bytes of all streams. The server's default is three quarters of the free space at its start. The default
+ * can be smaller than the existing streams. If the disk is full, it is 0, and the server refuses every write until it is restarted.
  */
 async function maxFileStore(dataDir: string): Promise<number> {
   const { bavail, bsize } = await statfs(dataDir);

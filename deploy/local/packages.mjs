@@ -89,7 +89,7 @@ async function runGuarded(command, args, cwd) {
 }
 
 /**
- * @param {string} path the file whose existence is the lock; it holds the pid of its owner
+ * @param {string} path the file whose existence is the lock; it contains the pid of its owner
  * @param {() => Promise<void>} work
  */
 async function withLock(path, work) {
@@ -106,8 +106,7 @@ async function withLock(path, work) {
 }
 
 /**
- * Takes the lock, also from a process that exited without a release.
- *
+ * Takes the lock. If its owner has exited without releasing it, the lock is taken over.
  * @param {string} path
  */
 function tryLock(path) {
@@ -126,7 +125,7 @@ function tryLock(path) {
 function ownerLives(path) {
   try {
     const pid = Number(readFileSync(path, 'utf8'));
-    // 0: the owner has not written its pid yet.
+    // A pid of 0 means that the owner has not written its pid yet.
     if (pid > 0) process.kill(pid, 0);
     return true;
   } catch (error) {

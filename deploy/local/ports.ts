@@ -6,12 +6,12 @@ import { createServer } from 'node:net';
  */
 const range = { first: 12_000, last: 19_999 };
 
-/** A random port on which no process listens at the moment. */
+/** Returns a random port on which no process listens at the moment. */
 export function freePort(host = '127.0.0.1'): Promise<number> {
   return findPort(range, async (port) => !(await isPortTaken(port, host)));
 }
 
-/** Returns a port again if no process listens on it at the moment, otherwise a free one. */
+/** Returns the given port if no process listens on it at the moment, otherwise a free one. */
 export async function keptPort(former: number | undefined, host = '127.0.0.1'): Promise<number> {
   return former === undefined || (await isPortTaken(former, host)) ? freePort(host) : former;
 }

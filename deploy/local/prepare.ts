@@ -48,7 +48,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
 
   let natsUrl = settings.natsUrl ?? '';
   const opsPorts = new Map<string, number>();
-  // Created for this start only, so that a leaked password of an earlier start is useless.
+  // The users are created only for this start, so that a leaked password of an earlier start is useless.
   const natsUsers = tools.natsServer ? createNatsUsers(settings.natsPrefix) : undefined;
   const nats =
     tools.natsServer && natsUsers

@@ -8,7 +8,7 @@ import { endLimitMs, markVariable } from './leftovers.mjs';
 export type OutputStream = 'stdout' | 'stderr';
 
 export interface ProcessOptions {
-  /** Shown by `ps` next to the guard, and in errors. */
+  /** Name that `ps` shows next to the guard, and that errors contain. */
   readonly name: string;
   /** A path, or a name that is looked up in the PATH of `env`. */
   readonly command: string;
@@ -18,9 +18,9 @@ export interface ProcessOptions {
   readonly cwd?: string;
   /** Receives every line of output, without its line break; by default output is discarded. */
   readonly onLine?: (line: string, stream: OutputStream) => void;
-  /** Milliseconds from SIGTERM to SIGKILL when this process exits (default 3 s); 0 kills at once. */
+  /** Milliseconds from SIGTERM to SIGKILL when this process exits. Default: 3 s; 0 kills immediately. */
   readonly graceOnLossMs?: number;
-  /** Sends no SIGTERM in grace periods, so that the process ends by itself. */
+  /** Whether grace periods begin without a SIGTERM, so that the process can end by itself. */
   readonly patient?: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface GuardedProcess extends AsyncDisposable {
   readonly exited: Promise<ProcessExit>;
   /** Sends a signal to the process itself. */
   kill(signal: NodeJS.Signals): void;
-  /** SIGTERM, and SIGKILL to the process and all its descendants after the grace (default 5 s; 0 kills at once). */
+  /** Sends SIGTERM. Sends SIGKILL to the process and all its descendants after the grace period (default 5 s; 0 kills immediately). */
   stop(options?: { readonly graceMs?: number }): Promise<ProcessExit>;
 }
 
@@ -49,10 +49,7 @@ type Report =
 
 const guardPath = fileURLToPath(new URL('guard.mjs', import.meta.url));
 
-/**
- * Maximum time that a guard needs to kill remaining processes. A guard that exceeds it is stopped or broken, and is
- * abandoned.
- */
+/** Maximum time that a guard needs to kill remaining processes. A guard that exceeds it was stopped or is broken, and is abandoned. */
 const guardSlackMs = endLimitMs + 2000;
 
 /**
@@ -88,13 +85,13 @@ export async function startProcess(options: ProcessOptions): Promise<GuardedProc
   });
   guard.once('error', (error) => started.reject(error));
   guard.once('exit', () => {
-    // Has no effect after an orderly end; if the guard was killed, this ends its command.
+    // If the guard has ended in order, this has no effect. If the guard was killed, this ends its command.
     if (pid !== undefined) killGroup(pid);
     started.reject(new Error(`${options.name} could not be started: its guard ended`));
     gone.resolve();
   });
   const tell = (order: object) => {
-    // An exited guard has ended its command.
+    // A guard that has exited has ended its command.
     if (guard.connected) guard.send(order, () => undefined);
   };
   tell({
@@ -139,6 +136,6 @@ function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // The group has no process.
+    // The process group does not exist any more.
   }
 }

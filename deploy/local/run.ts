@@ -12,7 +12,7 @@ import { StartError } from './start-error.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { Supervisor, type ProcessSpec } from './supervisor.ts';
 
-/** Time for an interrupted set-up to end; its guards end its processes in any case. */
+/** Time limit for an interrupted set-up to end. If it is exceeded, the guards end the processes of the set-up. */
 const setUpGraceMs = 3000;
 
 export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'services'> {
@@ -21,7 +21,7 @@ export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'serv
   /** Receives text for the terminal, in complete lines. */
   readonly print: (text: string) => void;
   readonly colors: boolean;
-  /** Restart services whose sources change, and build the dashboard when its sources change. */
+  /** Whether to restart services when their sources change, and to build the dashboard when its sources change. */
   readonly watch?: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface ServiceContext {
   readonly natsUrl: () => string;
   /** Operations ports by the name of the process. A restarted process keeps its port. */
   readonly opsPorts: Map<string, number>;
-  /** Users of the private server; undefined with an existing one, for which the environment has the login. */
+  /** Users of the private server; undefined with an existing one, whose login is in the environment. */
   readonly natsUsers: NatsUsers | undefined;
   readonly headlessShellPath: string;
   readonly chromiumPath: string;
@@ -32,13 +32,13 @@ export interface ServiceContext {
   readonly output: (name: string, line: string) => void;
 }
 
-/** Variables of the environment that not every service may have. */
+/** Variables of the environment that only some services may have. */
 const notForAll = ['WEBCAPTURE_API_KEY', 'WEBCAPTURE_ADMIN_TOKEN', 'WEBCAPTURE_SECRETS_KEY', 'WEBCAPTURE_SIGN_IN_CODE'];
 
-/** The first start waits for the streams and for a browser on a cold disk. */
+/** Time limit of the first start, which waits for the streams and for a browser on a cold disk. */
 const readyDeadlineMs = 120_000;
 
-/** The private nats-server: it starts first, stops last, and keeps its first port. */
+/** Returns the spec of the private nats-server. It starts first, stops last, and keeps its first port. */
 export function natsSpec(options: {
   readonly dataDir: string;
   readonly toolPath: string;
@@ -114,7 +114,7 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
     login: context.natsUsers?.login('controller'),
     env: () => ({ ...withoutSecrets(env), ...addresses, WEBCAPTURE_POD: 'controller' }),
   });
-  // A restarted front does not know that the code has been used.
+  // The code is passed only once, because a restarted front does not know whether it has been used.
   let signInCode = context.signInCode;
   const front = serviceSpec(context, {
     service: 'front',

@@ -62,9 +62,7 @@ export async function setUpTools({ withNats, ...given }: SetUpOptions): Promise<
   };
 }
 
-/**
- * Maximum silence of the set-up. The first start builds and installs for minutes and must show that it makes progress.
- */
+/** Maximum time without output. The first start builds and installs for minutes, and must show that it makes progress. */
 const silenceMs = 5000;
 
 /** Reports the remaining steps of the set-up after a period without output. */

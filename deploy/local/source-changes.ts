@@ -10,7 +10,7 @@ export interface Affected {
 
 const services: readonly ServiceName[] = ['front', 'controller', 'renderer'];
 
-/** Build output, installed packages, documents, and temporary files of editors. */
+/** Files that are not sources: build output, installed packages, documents, and temporary files of editors. */
 const noSource = /(^|\/)(node_modules|dist|\.[^/]*|4913)(\/|$)|(~|\.md|\.tmp|\.swp)$/;
 
 /** Returns what the changed files affect. Paths are relative to `services/`, with slashes. */

@@ -1,4 +1,4 @@
-/** Aborts the start; the message contains all that the user needs. */
+/** Thrown to abort the start. The message contains everything that the user needs. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -7,10 +7,10 @@ import { onStopSignal } from '@webcapture/shared/runtime/shutdown.ts';
 export function onStopSignals(onStop: (why: string) => void, onStopAtOnce: () => void): void {
   const told = onStopSignal(onStop, onStopAtOnce);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => told(signal));
-  // Nothing reads the output anymore.
+  // The reader of the output has exited.
   process.stdout.once('error', () => told('its output is closed'));
   process.stdout.on('error', () => undefined);
   if (process.channel) process.once('disconnect', () => told('the process that started it is gone'));
-  // The channel alone must not keep this process running.
+  // The channel alone must not keep this process alive.
   process.channel?.unref();
 }

@@ -31,9 +31,9 @@ export interface SupervisorOptions {
   readonly readyDeadlineMs?: number;
   /** Interval of messages about processes that are not ready. */
   readonly slowMs?: number;
-  /** A process that ends earlier than this has died quickly. */
+  /** Time within which a process must end to have died quickly. */
   readonly quickMs?: number;
-  /** Milliseconds before the first restart; doubled after each further quick death, up to 10 s. */
+  /** Milliseconds before the first restart. The time doubles after each further quick death, up to 10 s. */
   readonly restartMs?: number;
 }
 
@@ -92,8 +92,8 @@ export class Supervisor {
   }
 
   /**
-   * Restarts a process at once because its sources were edited: stops it within its grace period, or ends its pause. If it then
-   * exits before it is ready, it waits for the next call, because the same sources would fail again.
+   * Restarts a process immediately, because its sources were edited: stops it within its grace period, or ends its pause. If it then exits
+   * before it is ready, it is not restarted until the next call, because the same sources would fail again.
    */
   restart(name: string): void {
     if (this.#stopping.signal.aborted) return;
@@ -116,7 +116,7 @@ export class Supervisor {
     }
   }
 
-  /** Kills all processes at once, without grace periods. */
+  /** Kills all processes immediately, without grace periods. */
   async stopAtOnce(): Promise<void> {
     this.#atOnce = true;
     this.#stopping.abort(new Error('stopping'));
@@ -194,9 +194,7 @@ export class Supervisor {
     }
   }
 
-  /**
-   * Waits for `ms` milliseconds, or without a limit if undefined; ends earlier if the process is restarted or the supervisor stops.
-   */
+  /** Waits for `ms` milliseconds; without a limit if undefined. Returns earlier if the process is restarted or the supervisor stops. */
   async #pause(name: string, ms?: number): Promise<void> {
     const pause = new AbortController();
     this.#pauses.set(name, pause);

@@ -7,8 +7,8 @@ export interface WaitOptions {
 }
 
 /**
- * Calls `check` repeatedly until it returns a value; undefined means not yet. Throws the error of `check`, the signal's
- * reason, or after the timeout an Error that names the condition.
+ * Calls `check` repeatedly until it returns a value; undefined means that the condition is not met yet. Throws the error of `check`, or the
+ * signal's reason. After the timeout, throws an Error that names the condition.
  */
 export async function waitFor<T>(what: string, check: () => Promise<T | undefined>, options: WaitOptions): Promise<T> {
   const { deadlineMs, intervalMs = 50, signal } = options;

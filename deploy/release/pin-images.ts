@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 
-/** The required part of the file that `docker buildx bake --metadata-file` writes. */
+/** The part of the file of `docker buildx bake --metadata-file` that is used. */
 type BakeMetadata = Readonly<Record<string, { readonly 'containerimage.digest'?: string } | undefined>>;
 
 /**

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { newestRelease } from './changelog.ts';
 
 /**
- * The places of the software version: for each file a pattern that matches every occurrence of the version. The version of the
- * HTTP interface (`info.version` of the OpenAPI document) is independent and is not changed.
+ * The places of the software version: for each file, a pattern that matches every occurrence of the version. The version of the HTTP
+ * interface (`info.version` of the OpenAPI document) is independent of it and is not changed.
  */
 const places: Readonly<Record<string, RegExp>> = {
   'package.json': /(?<=^ {2}"version": ")[^"]+/gm,
@@ -22,7 +22,7 @@ const places: Readonly<Record<string, RegExp>> = {
   'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
   'docs/operations.md': /(?<=FROM \S+\/webcapture\/renderer:|^version=)[\w.+-]+/gm,
   '{docs/cli,docs/releases,services/client/README}.md': /(?<=^version=)[\w.+-]+/gm,
-  // The version of the processes in the examples of the OpenAPI document.
+  // The version of the processes, which occurs in the examples of the OpenAPI document.
   'services/front/api/account-examples.ts': /(?<=\bversion: ')[^']+/g,
 };
 
@@ -45,8 +45,8 @@ export async function readVersions(root: string): Promise<readonly WrittenVersio
 }
 
 /**
- * Returns what keeps the files below `root` from being the release `version`: other versions, no dated section in the changelog, or no
- * row in the table of versions. Without `version`, the first version that is found counts.
+ * Returns the reasons why the files below `root` cannot be released as `version`: other versions, no dated section in the changelog, or no
+ * row in the table of versions. Without `version`, the first version that is found is used.
  */
 export async function versionProblems(root: string, wanted?: string): Promise<readonly string[]> {
   const found = await readVersions(root);

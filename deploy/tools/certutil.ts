@@ -4,10 +4,11 @@ import { aptInstall } from './strategies/apt-install.ts';
 import { findInPath, programsInPath } from './strategies/find-in-path.ts';
 import type { Tool } from './tool.ts';
 
-/** Writes certificate stores, for a renderer with WEBCAPTURE_CA_BUNDLE. Nothing else needs it. */
+/** Writes certificate stores for renderers with WEBCAPTURE_CA_BUNDLE. It has no other use. */
 export const certutil: Tool = {
   name: 'certutil',
-  // certutil has no option for its version. It prints its options with status 1, so only a program that does not start throws.
+  // certutil has no option that prints its version. With -H, it prints its options and exits with status 1. Any other status means that it
+  // does not work.
   inspect: async (path) => {
     const failure = await promisify(execFile)(path, ['-H'], { timeout: 15_000 }).then(
       () => undefined,

@@ -6,7 +6,7 @@ import { downloadByPlaywright, findInPlaywright } from './strategies/playwright.
 import { useTool } from './strategies/use-tool.ts';
 import type { Tool } from './tool.ts';
 
-/** Since version 132 the headless shell is a separate program, and the full browser has the new headless mode. */
+/** Since version 132, the headless shell is a separate program, and the headless mode of the full browser is the new one. */
 const inspect = inspectProgram({ args: ['--version'], minimum: '132.0' });
 
 const shellNames = ['chromium-headless-shell', 'chrome-headless-shell', 'headless_shell'];
@@ -16,7 +16,7 @@ const shellOfPlaywright = {
   args: [],
 };
 
-/** Renders captures: it opens a context in a seventh of the full browser's time. */
+/** The headless shell, which renders captures. It opens a context in a seventh of the full browser's time. */
 export const chromiumHeadlessShell: Tool = {
   name: 'chromium-headless-shell',
   variable: 'WEBCAPTURE_HEADLESS_SHELL_PATH',
@@ -40,7 +40,7 @@ const fullOfPlaywright = {
   args: ['--no-shell'],
 };
 
-/** Renders captures in anti-bot mode, because sites recognize the headless shell. */
+/** The full browser, which renders captures in anti-bot mode, because sites recognize the headless shell. */
 export const chromium: Tool = {
   name: 'chromium',
   variable: 'WEBCAPTURE_CHROMIUM_PATH',

@@ -18,7 +18,7 @@ const sources = {
 };
 
 /**
- * The release that Kubernetes' own projects test against. The checksums are from envtest-releases.yaml of
+ * The release against which Kubernetes' own projects test. The checksums are from envtest-releases.yaml of
  * kubernetes-sigs/controller-tools; the build files of other projects contain the same ones.
  */
 const release = {

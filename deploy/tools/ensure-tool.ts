@@ -16,7 +16,7 @@ export interface EnsureOptions {
   readonly tools?: readonly Tool[];
 }
 
-/** A tool is unavailable; after its first line the message lists the attempts and the command to run by hand. */
+/** Thrown if a tool is unavailable. After its first line, the message lists the attempts and the command to run by hand. */
 class ToolError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -25,8 +25,8 @@ class ToolError extends Error {
 }
 
 /**
- * Finds a tool, or installs it: checks its variable, PATH and the cache, then tries a download, a build or the package
- * manager. If several processes call it at once, one of them installs and the others wait. Throws a {@link ToolError}.
+ * Finds a tool, or installs it. Checks its variable, PATH and the cache, and then tries a download, a build or the package manager. If
+ * several processes call this function at the same time, one of them installs the tool and the others wait. Throws a {@link ToolError}.
  */
 export async function ensureTool(name: string, options: EnsureOptions = {}): Promise<FoundTool> {
   const { env = process.env, log = () => undefined, tools = registry } = options;

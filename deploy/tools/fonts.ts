@@ -5,15 +5,15 @@ import type { Strategy, Tool } from './tool.ts';
 
 const packages = ['fontconfig', 'fonts-liberation', 'fonts-noto-core', 'fonts-noto-cjk', 'fonts-noto-color-emoji'];
 
-/** Languages of pages, as fontconfig's names for scripts. */
+/** Languages of pages, by the names that fontconfig uses for scripts. */
 const languages = 'en el ru zh-cn zh-tw ja ko ar fa he hi bn pa gu ta te kn ml si th lo km my ka hy am'.split(' ');
 
-/** Matches fonts with emoji in color; several fonts contain only black and white ones. */
+/** Matches fonts with emoji in color. Several other fonts contain only black and white ones. */
 const emoji = ':charset=1f600:color=true';
 
 const fontconfig: Strategy = {
   title: 'fontconfig',
-  // Other systems than Linux include fonts for all of them.
+  // Systems other than Linux include fonts for all of these languages.
   candidates: async () => (process.platform === 'linux' ? installedFonts() : ['the system']),
 };
 

@@ -7,8 +7,8 @@ import { programsInPath } from './strategies/find-in-path.ts';
 import type { Strategy, Tool } from './tool.ts';
 
 /**
- * The long-term release. The checksums are those of sha256sums.txt according to the package files of two other projects.
- * They contain no checksum for darwin-amd64, so it is not downloaded there. Change the version and the checksums together.
+ * The long-term release. The checksums are those of sha256sums.txt, taken from the package files of two other projects. These files contain
+ * no checksum for darwin-amd64, so it is not downloaded there. Change the version and the checksums together.
  */
 const release = {
   version: '3.5.0',
@@ -21,7 +21,7 @@ const release = {
 
 const inspect = inspectProgram({ args: ['--version'], minimum: '2.40.0' });
 
-/** Returns the folders of PATH that may contain both programs. */
+/** Finds the folders of PATH that may contain both programs. */
 const foldersInPath: Strategy = {
   title: 'PATH',
   candidates: async (_tool, { env }) => {
@@ -39,7 +39,7 @@ export const prometheus: Tool = {
     return inspect(join(folder, 'prometheus'));
   },
   find: [foldersInPath, findInCache(release.version, unpackedVersion)],
-  // The programs are not built with Go: they include the clients of every cloud, and a build takes ten minutes.
+  // The programs are not built with Go, because they include the clients of every cloud, and a build takes ten minutes.
   install: [
     downloadRelease({
       ...release,

@@ -5,9 +5,9 @@ export interface CommandOptions {
   readonly cwd?: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Time from SIGTERM to SIGKILL, at the timeout, after an abort, and when this process exits. Default 2 s. */
+  /** Time from SIGTERM to SIGKILL. It applies at the timeout, after an abort, and when this process exits. Default: 2 s. */
   readonly graceMs?: number;
-  /** Sends no SIGTERM, so that the command can end by itself during the grace period. */
+  /** Whether no SIGTERM is sent, so that the command can end by itself during the grace period. */
   readonly patient?: boolean;
 }
 

@@ -29,11 +29,11 @@ export interface Strategy {
 /** A program (or a set of fonts) that the services or the tests need, with every way to get it. */
 export interface Tool {
   readonly name: string;
-  /** Name of the variable that contains the path. If it is set, no strategy is tried. */
+  /** Name of the variable that contains the path of the tool. If the variable is set, no strategy is tried. */
   readonly variable?: string;
   /** Returns the version of the tool at `path`. Throws an Error with the reason if it is unusable. */
   readonly inspect: (path: string) => Promise<string>;
-  /** Quick searches, in order; they change nothing. */
+  /** Fast searches, in order. They change nothing. */
   readonly find: readonly Strategy[];
   /** Downloads, builds and installations, in order. Only one process runs them. */
   readonly install: readonly Strategy[];

@@ -30,11 +30,11 @@ async function install(packages: readonly string[], apt: Apt, context: ToolConte
     await download();
   } catch {
     context.signal.throwIfAborted();
-    // The package lists are missing (a fresh container) or old.
+    // The package lists are missing, as in a fresh container, or old.
     context.log('fetching the package lists with apt-get update');
     await apt(['update'], { timeoutMs: downloadTimeoutMs });
     await download();
   }
-  // A killed dpkg must be repaired by hand, so it may end by itself after it has started to unpack.
+  // A killed dpkg must be repaired by hand. Therefore apt may end by itself after it has started to unpack.
   await apt(wanted, { timeoutMs: unpackTimeoutMs, graceMs: 60_000, patient: true });
 }

@@ -8,7 +8,7 @@ import { programsInPath } from './find-in-path.ts';
 
 const unpackTimeoutMs = 2 * 60_000;
 
-/** Replaces the version in the cache: the package has the version of the distribution. */
+/** Used in the cache in place of the version, because the version of the package depends on the distribution. */
 export const unpackedVersion = 'apt';
 
 /**
@@ -51,7 +51,7 @@ async function download(name: string, folder: string, context: ToolContext): Pro
     await once();
   } catch {
     signal.throwIfAborted();
-    // The package lists are missing (a fresh container) or old.
+    // The package lists are missing, as in a fresh container, or old.
     const apt = await aptCommand(context);
     context.log('fetching the package lists with apt-get update');
     await withAptLock(context, () => apt(['update'], { timeoutMs: downloadTimeoutMs }));

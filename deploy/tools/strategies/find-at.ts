@@ -1,7 +1,7 @@
 import type { Strategy } from '../tool.ts';
 import { existing } from './find-in-path.ts';
 
-/** Checks paths outside PATH that installers use for the tool. */
+/** Checks paths outside PATH to which installers of the tool write. */
 export function findAt(...paths: readonly string[]): Strategy {
   return {
     title: 'known places',

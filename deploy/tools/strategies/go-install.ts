@@ -4,7 +4,7 @@ import { runCommand } from '../run-command.ts';
 import type { Strategy } from '../tool.ts';
 
 export interface GoModule {
-  /** The package of the command, `github.com/…/v2`; the binary is named after the tool. */
+  /** The package of the command, such as `github.com/…/v2`. The name of the binary is that of the tool. */
   readonly package: string;
   readonly version: string;
 }

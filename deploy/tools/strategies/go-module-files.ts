@@ -30,7 +30,7 @@ export function goModuleFiles(version: string, modules: readonly ModuleFiles[]):
               ...options,
               timeoutMs: downloadTimeoutMs,
             });
-          // The first call prints a readable error; only `-json` prints the location of the files.
+          // The first call prints a readable error. Only the call with `-json` prints the location of the files.
           await download();
           const { Dir: from } = JSON.parse(await download('-json')) as { Dir: string };
           for (const file of files) await copyFile(join(from, file), join(out, basename(file)));
