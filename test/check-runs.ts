@@ -107,7 +107,7 @@ function inputDigest({ command, dependsOn }: Check, snapshot: Snapshot): string 
 /** A file that npm writes at each installation. */
 const installedPackages = 'node_modules/.package-lock.json';
 
-/** Reads the content of each file, because modification times do not tell whether it has changed. */
+/** The content of each file is read, because modification times do not tell whether it has changed. */
 async function takeSnapshot(root: string): Promise<Snapshot> {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-per-directory=.gitignore'];
   const listed = await run('git', args, { cwd: root, maxBuffer }).catch(() => undefined);

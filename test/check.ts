@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { runChecks, summaryOf, type Check, type CheckResult } from './check-runs.ts';
 
-/** `npm run check`: types, lint with import borders, format, dead code and known vulnerabilities, all at once. */
+/** `npm run check` runs all checks concurrently: types, lint with import borders, format, dead code and known vulnerabilities. */
 
 const root = resolve(import.meta.dirname, '..');
 const cacheFolder = join(root, '.cache/check');
@@ -15,26 +15,26 @@ const tsc = (project: string, cacheName: string): Check['command'] => {
 const prettierCache = ['--cache', '--cache-strategy', 'content', '--cache-location', join(cacheFolder, 'prettier')];
 
 /**
- * tsc and the part of oxlint that knows types are Go programs, and almost all that they allocate stays in use until they end. Without garbage
- * collection they use 25 to 35% less processor time and 6 to 14% more memory (1.26 GB became 1.43 GB). The limit turns collection on again
- * for a program that would need far more.
+ * tsc and the part of oxlint that knows types are Go programs. Almost everything that they allocate stays in use until they end. Without
+ * garbage collection they use 25 to 35% less processor time and 6 to 14% more memory (1.26 GB became 1.43 GB). The limit turns collection
+ * on again for a program that would need far more.
  */
 const withoutGarbageCollection = { GOGC: 'off', GOMEMLIMIT: '3GiB' };
 
-/** No check but that of the format reads Markdown. */
+/** Only the check of the format reads Markdown. */
 const isNotMarkdown = (path: string) => !path.endsWith('.md');
 
 const checks: readonly Check[] = [
   { name: 'types', command: tsc('.', 'types'), env: withoutGarbageCollection },
   { name: 'types of the dashboard', command: tsc('services/dashboard', 'dashboard'), env: withoutGarbageCollection },
-  // A rule about types can fail in any file that imports, directly or not, what was edited: lint has no part that can be left out.
+  // A rule about types can fail in any file that imports, directly or not, an edited file. Lint therefore always checks all files.
   { name: 'lint', command: [tool('oxlint'), '--quiet'], env: withoutGarbageCollection, dependsOn: isNotMarkdown },
   {
     name: 'format',
     command: [tool('prettier'), '--check', '--log-level', 'warn', ...prettierCache, '.'],
     dependsOn: () => true,
   },
-  // knip has a cache, too. It trusts times of modification.
+  // The cache of knip is not used, because it trusts times of modification.
   { name: 'dead code', command: [tool('knip'), '--no-progress'], dependsOn: isNotMarkdown },
   { name: 'audit', command: [process.execPath, 'deploy/audit/main.ts'] },
 ];

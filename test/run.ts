@@ -106,8 +106,8 @@ function slowTools(paths: readonly string[]): readonly string[] {
 }
 
 /**
- * Installs tools one after the other while the tests that do not need them run. A test that needs a tool waits for it, and
- * fails with the reason if the tool is still missing.
+ * Installs tools one after another while the tests that do not need them run. A test that needs a tool waits for it. If the tool is still
+ * missing then, the test fails with the reason.
  */
 async function prepare(tools: readonly string[], signal: AbortSignal): Promise<void> {
   for (const tool of tools) {

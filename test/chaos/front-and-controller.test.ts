@@ -67,7 +67,7 @@ describe('a front', () => {
     const capturing = api.captured({ url: page.url }, { base });
     await page.underWay(capturing);
     front.signal('SIGTERM');
-    // Captures that arrive before it has stopped listening still complete.
+    // Captures that arrive before the front has stopped listening still complete.
     const late: number[] = [];
     await until('it to refuse connections', async () => {
       const answer = await api.capture({ url: site().url('/color') }, { base }).catch(() => null);

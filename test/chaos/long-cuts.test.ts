@@ -27,7 +27,7 @@ const bucketOutageMs = longCutMs;
 /** With these options a renderer tries to store a capture for 65 s, or 71 s. */
 const options = { timeout: 5000, imageTimeout: 0, viewport: { width: 160, height: 90 }, background: true };
 
-/** Longer than an attempt to publish a result, so that a failure would occur before the capture is rendered again. */
+/** The time is longer than an attempt to publish a result, so that a failure would occur before the capture is rendered again. */
 const slow = { delay: 6000 };
 
 const site = useSite();

@@ -66,7 +66,7 @@ async function untilOthersLead(stream: string, former: number): Promise<void> {
   const { nc } = await connectNats({ url, name: 'test', log: silentLog, signal });
   try {
     await until(`another leader of ${stream}`, async () => {
-      // Without a leader there is no response.
+      // While there is no leader, there is no response.
       const reply = await nc.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: 500 });
       const leader = reply.json<Partial<StreamInfo>>().cluster?.leader;
       return leader !== undefined && leader !== cluster.node(former).name;

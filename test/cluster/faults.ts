@@ -16,7 +16,7 @@ import {
 /** A fault in a hub and its satellite. */
 export interface Fault {
   readonly name: string;
-  /** Faults of one kind do not overlap: a link can be cut only once, and Helm runs once per release. */
+  /** Faults of one kind do not overlap, because a link can be cut only once, and Helm runs once per release. */
   readonly kind: 'kill' | 'nats' | 'link' | 'release';
   /** Causes the fault and repairs it. Returns a description. */
   readonly run: (session: Session, random: Random) => Promise<string>;

@@ -11,7 +11,10 @@ import { packProgram } from './program-image.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const minutes = 60_000;
 
-/** A new tag, because the cluster would run an older image with a known one; or the tag of an earlier run, whose images are still loaded. */
+/**
+ * Tag of the images. It is new, because the cluster would run an older image with a known tag; or it is the tag of an earlier run, whose
+ * images are still loaded.
+ */
 const kept = process.env['WEBCAPTURE_IMAGE_TAG'];
 const tag = kept ?? `test-${Date.now().toString(36)}`;
 

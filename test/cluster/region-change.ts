@@ -39,9 +39,9 @@ export interface End {
 }
 
 /**
- * Changes the regions of an installation under load and checks that no interactive capture fails, that every accepted background capture
- * completes or, in a removed region, fails with REGION_UNAVAILABLE, that the account is charged only for completed captures, and that GET
- * /status shows the regions within 30 s.
+ * Changes the regions of an installation under load. Checks that no interactive capture fails, and that every accepted background capture
+ * completes or, in a removed region, fails with REGION_UNAVAILABLE. Also checks that the account is charged only for completed captures,
+ * and that GET /status shows the regions within 30 s.
  */
 export async function changeRegions(session: Session, options: RegionChange): Promise<string> {
   const { queueIn, removed = [], backlog = 0, stable, change, regions } = options;

@@ -165,7 +165,7 @@ export async function linkUrl({ cluster }: Session): Promise<string> {
   return `tls://${host}:${spec.ports[0]?.nodePort}`;
 }
 
-/** Values that hub and satellite share. */
+/** Values that the hub and the satellite have in common. */
 export const joining = (url: string) => ({
   nats: {
     enabled: false,

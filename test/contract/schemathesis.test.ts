@@ -12,7 +12,7 @@ import { pythonTool, runLoudly } from './tools.ts';
 
 const adminToken = 'the-admin-token-of-the-contract';
 
-// A front for each part: a single front would take the client for one that guesses keys, and return 429 instead of 401.
+// Each part has its own front. A single front would take the client for one that guesses keys, and return 429 instead of 401.
 test.each([
   ['captures', ['--include-path', '/capture']],
   ['operators', ['--include-tag', 'admin']],
@@ -23,7 +23,7 @@ test.each([
   const installed = regions.map((region) => `${region}:1`).join();
   await using front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
   for (const region of regions.filter((each) => each !== 'us-east')) await (await front.addRenderer(region)).start();
-  // The requests use their own key, because they also revoke it.
+  // The requests use a key of their own, because they also revoke it.
   const key = await front.makeKey();
   const { fileUrl } = await new Webcapture({ url: front.url, apiKey: key }).capture({ url: 'https://example.com/' });
   const [fileName] = fileUrl.split('/').slice(-1);

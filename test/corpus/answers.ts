@@ -29,8 +29,8 @@ export const hang: Handler = () => undefined;
 export const reset: Handler = (request) => void request.socket.destroy();
 
 /**
- * Holds a page: it does not finish loading before its {@link hold} gets a response, which is when its script has fetched
- * `/release`. For pages whose script takes a while: on a busy machine, more than any fixed delay.
+ * Holds a page: it does not finish loading before its {@link hold} gets a response. That happens when the page's script has fetched
+ * `/release`. This is for pages whose script takes some time, which on a busy machine can exceed any fixed delay.
  */
 export function held(): Readonly<Record<'/held' | '/release', Handler>> {
   let waiting: (() => void) | undefined;

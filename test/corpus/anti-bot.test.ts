@@ -106,7 +106,7 @@ describe('with antiBot a page finds', () => {
   });
 
   test('graphics, and the same ones in a worker', () => {
-    // Without a graphics card it is SwiftShader, as on real machines without one.
+    // Without a graphics card, the renderer is SwiftShader, as on real machines without one.
     expect(page.webgl[0]).toMatch(/^Google Inc\. \(/);
     expect(page.webgl[1]).toMatch(/^ANGLE \(/);
     expect(found.worker.webgl).toEqual(page.webgl);

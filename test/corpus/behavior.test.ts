@@ -15,7 +15,7 @@ await new Promise<void>((resolve) => untrusted.listen(0, '127.0.0.1', resolve));
 afterAll(() => untrusted.close());
 const { port: tlsPort } = untrusted.address() as { port: number };
 
-/** A page that does something, and must still be captured in green. */
+/** A page that does something and must be captured in green nevertheless. */
 const does = (what: string, script: string, more: Partial<HardPage> = {}): HardPage => ({
   name: `a page that ${what}`,
   formats: ['png'],

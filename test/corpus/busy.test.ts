@@ -6,7 +6,7 @@ import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { green, hostilePage } from './hostile-page.ts';
 
-/** Its scripts are stopped, and its current state is captured. */
+/** The page's scripts are stopped, and its current state is captured. */
 const isStopped: HardPage['check'] = (seen) => {
   seen.expectColor(300, 300, green);
   expect(seen.report.softTimeouts).toContain('settle');

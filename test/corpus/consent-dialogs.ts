@@ -1,6 +1,6 @@
 /**
- * Dialogs of consent managers, built with the ids and classes of their scripts, without any of their code. `$bar` is the position
- * of the dialog, `$dim` dims the page, `$no` is the action of the reject button.
+ * Dialogs of consent managers. They have the ids and classes of the managers' scripts, but none of their code. `$bar` is the position of
+ * the dialog, `$dim` dims the page, and `$no` is the action of the reject button.
  */
 export const consentDialogs: Readonly<Record<string, string>> = {
   onetrust: `<div id="onetrust-consent-sdk"><div class="onetrust-pc-dark-filter" $dim></div>

@@ -23,7 +23,7 @@ const pageWith = (
 const block = { ...blockNothing, cookieBanners: true };
 const host = 'www.site.test';
 
-/** The whole page is visible: it can scroll, and nothing dims or covers it. */
+/** The whole page is visible: the page can scroll, and nothing dims or covers it. */
 const isWhole: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(640, 2100);
   seen.expectColumn(620, [row(0, 100), row(3, 100), row(10, 100), row(19, 100)]);
@@ -31,7 +31,9 @@ const isWhole: NonNullable<HardPage['check']> = (seen) => {
 
 const dialogs = Object.entries(consentDialogs);
 
-/** The fast tier has one dialog of each kind: by its manager, in the top layer, of a custom element, and without a button to reject. */
+/**
+ * The fast tier contains one dialog of each kind: by its manager, in the top layer, of a custom element, and without a button to reject.
+ */
 const isFast = (name: string, index: number) => index < 4 || name.startsWith('custom');
 
 const gone = dialogs.map(([name, dialog], index): HardPage => ({
@@ -39,14 +41,14 @@ const gone = dialogs.map(([name, dialog], index): HardPage => ({
   host,
   site: { '/': pageWith(dialog) },
   options: { isFullPage: true, block },
-  // The first two show that the dialog is removed from paper, too.
+  // The first two also show that the dialog is removed from paper.
   formats: index < 2 ? ['png', 'pdf'] : ['png'],
   isLong: !isFast(name, index),
   check: isWhole,
 }));
 
 const strip = 20;
-/** Each dialog as a strip of the page, below the others; a modal one is in the top layer, and has its position there. */
+/** Each dialog is a strip of the page, below the others. A modal dialog is in the top layer, and has its position there. */
 const strips = dialogs.map(([name, dialog], index) => {
   const place = `all:initial;display:block;position:absolute;top:${index * strip}px;left:0;width:100%;height:${strip}px;overflow:hidden;background:#ff0000`;
   return {

@@ -16,26 +16,26 @@ export interface HardPage {
   readonly name: string;
   /** Responses of its site by path, with `/` as the page itself: HTML or a handler. Other paths return 404. */
   readonly site: Readonly<Record<string, string | Handler>>;
-  /** Captured instead of `/`. */
+  /** Path that is captured instead of `/`. */
   readonly path?: string;
-  /** A host under .test instead of 127.0.0.1. */
+  /** Host under .test that the page has instead of 127.0.0.1. */
   readonly host?: string;
   readonly options?: ShotOptions;
   readonly secrets?: CaptureSecrets;
   /**
-   * Default: PNG, and with isFullPage also PDF. All image formats use the same layout, and paper has a different one. Cases that
-   * depend on the encoding of an image name their formats.
+   * Formats of the captures. Default: PNG, and with isFullPage also PDF. All image formats use the same layout, and paper has a different
+   * one. Cases that depend on the encoding of an image name their formats.
    */
   readonly formats?: readonly Format[];
-  /** Afterwards a simple page is captured, and must be correct. */
+  /** Whether a simple page is captured afterwards, which must be correct. */
   readonly isHostile?: boolean;
-  /** Its picture, or its duration, depends on processor time, so no other capture runs in its worker at the same time. */
+  /** Whether the picture, or the duration, depends on processor time. No other capture then runs in the same worker at the same time. */
   readonly isAlone?: boolean;
-  /** Its picture depends on the speed of the machine: a page of the long tier. */
+  /** Whether the picture depends on the speed of the machine. The page then belongs to the long tier. */
   readonly isLong?: boolean;
   /** Fails if the picture is wrong. */
   readonly check?: (seen: Seen) => void | Promise<void>;
-  /** The capture fails: the expected error, e.g. `PAGE_TOO_LARGE`. */
+  /** The error code if the capture must fail, such as `PAGE_TOO_LARGE`. */
   readonly fails?: { readonly code: ErrorCode; readonly message?: RegExp };
 }
 
@@ -111,13 +111,13 @@ const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
 /** Simultaneous captures, each in a separate browser: `maxConcurrency` of the project in vitest.config.ts. */
 const slots = 2;
 
-/** Shared by all files of a worker that need no other engine: no test may damage it. */
+/** All files of a worker that need no other engine share this one, so no test may damage it. */
 export const corpusEngine = workerWide(
   () => TestEngine.start({ slots }),
   (engine) => engine.close(),
 );
 
-/** Shared by all hostile pages of a worker, which run sequentially. */
+/** All hostile pages of a worker, which run sequentially, share this engine. */
 const hostileEngine = workerWide(
   () => TestEngine.start(),
   (engine) => engine.close(),
@@ -144,7 +144,7 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
     const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
     const isLong = (format: Format) => page.isLong === true || (format === 'pdf' && formats[0] !== 'pdf');
     describe(`${name}`, { concurrent: !isAlone(page) }, () => {
-      // Sequential: the handlers of a page may count its requests.
+      // The tests are sequential, because the handlers of a page may count its requests.
       for (const format of formats) {
         test(`${format}`, { concurrent: false, tags: isLong(format) ? [longTag] : [] }, async () => {
           const [engine, site] = [await engineFor(page), await TestSite.start({ ...page.site })];
@@ -155,7 +155,7 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
             if (page.fails) {
               const { code, message = /./ } = page.fails;
               await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
-              // The message is for the client, who knows nothing about the browser.
+              // The message is for the client, who does not know the browser.
               const internals = expect.stringMatching(/net::|page\.goto|Call log/);
               await expect(rendered).rejects.not.toMatchObject({ message: internals });
             } else {

@@ -145,8 +145,7 @@ describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
   });
   afterAll(() => sites.close());
 
-  // A service worker starts as soon as one of the clients that pause it resumes it. If there are several, its first request may
-  // be too early.
+  // If several clients pause a service worker, it starts as soon as one of them resumes it. Its first request may then be too early.
   const sure = own.filter((key) => options.block === undefined || !key.endsWith('?service-worker'));
   test.each([...sure, ...cdn])('reach %s, and replace those of the browser', (key) => {
     for (const received of sites.sent.get(key) ?? []) {
@@ -334,7 +333,7 @@ describe('cookies', () => {
 
   test('are sent according to their host, domain, path and other attributes', async () => {
     sites.sent.clear();
-    // Servers should not send such a value, but browsers keep it.
+    // Servers should not send such a value, but browsers accept it.
     const ofBrowser = String.raw`ü "a, b" \c=d`;
     await capture(`${sites.foreign}/`, {
       cookies: [

@@ -4,7 +4,7 @@ import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { html, type ShotOptions } from '../harness/engine.ts';
 
-/** A phone with smaller pictures than those of real ones. */
+/** A phone whose pictures are smaller than those of real phones. */
 const phone: ShotOptions = {
   viewport: { width: 400, height: 600, deviceScaleFactor: 2 },
   screen: { width: 400, height: 800 },
@@ -26,7 +26,7 @@ const phonePage = html(
   responsive,
 );
 
-/** 980 px wide on a phone, because it has no viewport tag; 2450 px are 1000 on the phone. */
+/** A page without viewport tag, which is 980 px wide on a phone. 2450 px of the page are 1000 px on the phone. */
 const oldPage = html(
   `<style>html { background: #ffff00 }</style><div style="width: 490px; height: 1225px; background: #00aa00"></div>
    <div style="height: 1225px; background: #0000aa"></div>`,
@@ -176,7 +176,7 @@ const pages: readonly HardPage[] = [
     site: { '/': oldPage },
     options: { ...phone, clip: { x: 480, y: 0, width: 20, height: 20 } },
     formats: ['png'],
-    // 20 of 980 px, which are shown in 800.
+    // 20 px of 980 px, shown in a width of 800 px.
     check: (seen) => seen.expectSize(16, 16),
   },
   {

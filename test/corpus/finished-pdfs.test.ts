@@ -116,7 +116,7 @@ test('an encrypted PDF opens only with its passwords, and keeps tags, links, boo
       xmp: { 'dc:title': 'A title' },
     });
     expect(facts.attachments).toEqual([{ name: 'a.txt', description: '', text: 'hi' }]);
-    // Print and copy (4, 16, 2048) are missing: change, annotate, fill in, read aloud, assemble.
+    // The bits of print and copy (4, 16, 2048) are missing. The others are change, annotate, fill in, read aloud, assemble.
     expect(facts.permissions).toEqual([8, 32, 256, 512, 1024]);
   }
   expect(isOwnerPassword(bytes, 'owner')).toBe(true);
@@ -124,7 +124,7 @@ test('an encrypted PDF opens only with its passwords, and keeps tags, links, boo
   const text = bytes.toString('latin1');
   expect(text).toMatch(/^%PDF-1\.7/);
   expect(text).toMatch(/\/CFM \/AESV3/);
-  // The last two are hexadecimal: a file name and a date.
+  // The last two values are hexadecimal: a file name and a date.
   for (const clear of ['example.com', 'A title', 'a.txt', 'Skia', 'de-DE', 'owner', '0061002E', '0044003A'])
     expect(text).not.toContain(clear);
 });

@@ -40,7 +40,7 @@ const moving = `
     (async () => { for (let x = 0; ; x += 5) { draw('awaiting', x); await new Promise(requestAnimationFrame); } })();
   </script>`;
 
-/** Each tries to get the real time in another way, and reports the years that it has seen. */
+/** Each entry tries to get the real time in another way, and reports the years that it has seen. */
 const hostile = `<iframe id="inner"></iframe><pre id="years"></pre><script>
   const inner = document.getElementById('inner').contentWindow;
   const created = document.body.appendChild(document.createElement('iframe')).contentWindow;

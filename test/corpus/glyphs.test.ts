@@ -88,7 +88,7 @@ const pages: readonly HardPage[] = [
       for (let sign = 0; sign < 7; sign++) {
         const colored = columns(sign * 100, 100).filter((x) => isColored(picture, x));
         expect(colored.length, `sign ${sign}`).toBeGreaterThan(10);
-        // Drawn as several glyphs in a row, the sequence would be wider.
+        // If the sequence were drawn as several glyphs in a row, it would be wider.
         expect((colored.at(-1) ?? 0) - (colored[0] ?? 0), `sign ${sign}`).toBeLessThan(46);
       }
     },
@@ -97,7 +97,7 @@ const pages: readonly HardPage[] = [
     name: 'Arabic is joined, Devanagari and Tamil are composed, in the correct order',
     site: {
       '/': html(
-        // Each with its letters kept separate next to it.
+        // Each sequence has its letters kept separate next to it.
         [
           ['سلام', 'س‌ل‌ا‌م'],
           ['क्षत्रि', 'क‌्‌ष‌त‌र‌ि'],
@@ -113,7 +113,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: ({ picture }) => {
       const widths = Array.from({ length: 6 }, (_, index) => inkWidth(picture, index * 150, 150));
-      // Joined and composed, words are narrower than their separate letters.
+      // When letters are joined and composed, words are narrower than their separate letters.
       for (const index of [0, 2]) expect(widths[index]).toBeLessThan((widths[index + 1] ?? 0) - 2);
       for (const width of widths) expect(width).toBeGreaterThan(10);
     },

@@ -7,7 +7,10 @@ import { whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
 
-/** Runs `then` in the page when the viewport grows beyond 300 px, and when it is 240 px high again; `isTall` distinguishes the two. */
+/**
+ * Returns a script that runs `then` in the page in two cases: when the viewport grows beyond 300 px, and when it is 240 px high again.
+ * `isTall` distinguishes the two.
+ */
 const onGrowth = (then: string) =>
   `<script>matchMedia('(min-height: 300px)').addEventListener('change', ({ matches: isTall }) => { ${then} })</script>`;
 

@@ -8,7 +8,7 @@ const look = `const look = () => {
   if (top < innerHeight) box.textContent = 'shown';
 };`;
 
-/** The ways that most pages use; the others are in the long tier. */
+/** The ways that most pages use. All other ways are in the long tier. */
 const common = new Set([
   'a scroll event of the window',
   'an IntersectionObserver',

@@ -20,7 +20,7 @@ const pages: readonly HardPage[] = [
   hostilePage(
     '20,000 nested elements',
     `let at = document.body; for (let i = 0; i < 20_000; i++) at = at.appendChild(document.createElement('div'))`,
-    // The engine's own stack is smaller than that.
+    // The depth exceeds the engine's own stack.
     { options: { timeout: 15_000 }, fails: { code: 'CAPTURE_FAILED', message: /crashed/ } },
   ),
   hostilePage(
@@ -71,7 +71,7 @@ const pages: readonly HardPage[] = [
     fails: { code: 'CAPTURE_FAILED', message: /crashed|memory/ },
   },
   {
-    // Its style alone makes it green: the page never stays long enough for its scripts, so the picture may be taken without them.
+    // The page is green because of its style alone. It never stays long enough for its scripts, so the picture may be taken without them.
     name: 'a page that reloads itself endlessly',
     isHostile: true,
     site: {

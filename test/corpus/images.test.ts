@@ -162,7 +162,7 @@ const pages: readonly HardPage[] = [
       '/broken': answer('image/png', greenPng.subarray(0, 40)),
       '/green.svg': svgAnswer(green),
     },
-    // More than a busy machine needs for the failures.
+    // The delay is longer than a busy machine needs for the failures.
     options: { imageTimeout: 2000 },
     formats: ['png'],
     check: (seen) => {

@@ -22,8 +22,8 @@ const stream =
   };
 
 /**
- * Responds immediately until it has received this number of requests. Between the last of them and the next one, it blocks this
- * process, which is also the renderer's, for longer than the idle time. From then on some requests are always open.
+ * Responds immediately until it has received this number of requests. Then it blocks this process, which is also the renderer's, for longer
+ * than the idle time before it receives the next request. From then on some requests are always open.
  */
 function standStillAfter(count: number): Handler {
   const [atOnce, late] = [answer('text/plain', 'x'), answer('text/plain', 'x', { afterMs: 1000 })];
@@ -163,7 +163,7 @@ const pages: readonly HardPage[] = [
     isLong: true,
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
-      // Slow enough that some requests are always open, even if the browser gets no processor time for a while.
+      // Responses are slow, so that some requests are always open, even if the browser gets no processor time for some time.
       '/poll': answer('text/plain', 'x', { afterMs: 1000 }),
     },
     formats: ['png'],

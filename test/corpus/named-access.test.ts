@@ -13,9 +13,8 @@ beforeAll(async () => {
 });
 
 /**
- * Gives fields of every form the names of all members of a form and of other nodes that scripts may read, and gives elements of
- * the document the names of members of the document and the window, and of globals of scripts. Runs in the page.
- *
+ * Adds elements with the names of members that scripts may read. Fields of every form get the names of all members of a form and of other
+ * nodes. Elements of the document get the names of members of the document and the window, and of globals of scripts. Runs in the page.
  * @param isNamed if false, the same elements have neutral names
  */
 function giveNames(isNamed: boolean): void {

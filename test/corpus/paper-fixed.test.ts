@@ -12,7 +12,7 @@ const letter = html(
 );
 
 const pagesOf = ({ pdf }: Seen) => pdf?.pages ?? [];
-/** The pages that contain a text. */
+/** Returns the numbers of the pages that contain a text. */
 const pagesWith = (seen: Seen, text: string) => pagesOf(seen).map((page) => page.text.includes(text));
 const onAll = [true, true, true];
 
@@ -67,8 +67,8 @@ const pages: readonly HardPage[] = [
       '<style>.tab { position: fixed; right: 0; top: 300px; width: 200px; height: 40px; background: #00ff00; color: #00ff00; transform: rotate(-90deg) translateY(80px) }</style>',
     ),
     (seen) => {
-      // 40 px wide and 200 px tall at the right edge of the column, which is 718 px wide and starts 38 px from the edge of the
-      // paper.
+      // The sidebar is 40 px wide and 200 px tall, at the right edge of the column. The column is 718 px wide and starts 38 px from the
+      // edge of the paper.
       const column = 38;
       for (const [x, y] of [
         [682, 225],

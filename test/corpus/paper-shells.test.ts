@@ -54,7 +54,7 @@ const pages: readonly HardPage[] = [
      main { flex: 1 1 0px; min-height: 0; max-height: 92vh; contain: strict; overflow-y: auto } p { break-inside: avoid }`,
     ['Head', 'Foot'],
     (seen) => {
-      // At its position, below its own upper edge and at the right edge of the column.
+      // The text is at its position, below its own upper edge and at the right edge of the column.
       expect(placeOf(seen, 'Head')).toMatchObject({
         x: expect.toSatisfy((x: number) => x > 400),
         y: expect.closeTo(40, -1),

@@ -340,7 +340,7 @@ const pages: readonly HardPage[] = [
   ),
 ];
 
-/** Pages whose promise other pages of this folder keep on paper as well. */
+/** Pages whose files in this folder promise something that must be true on paper as well. */
 const variants = new Set([
   'text from right to left starts at the right edge',
   'content that scripts show only in view is on every page',

@@ -14,7 +14,7 @@ const isGreen: HardPage['check'] = (seen) => {
   expect(seen.report.softTimeouts).toEqual([]);
 };
 
-/** Fades in a box over a second with animation frames, like libraries. */
+/** Fades a box in over a second with animation frames, as libraries do. */
 const fade = `const begin = performance.now();
   (function step() {
     const share = Math.min(1, (performance.now() - begin) / 1000);

@@ -17,7 +17,7 @@ import { until } from '../harness/until.ts';
 
 const secret = 'planted9c1e';
 
-/** Values that differ between two pages although no state was left, with the reason. */
+/** Values that differ between two pages although no state was left. Each has its reason. */
 const differences: Readonly<Record<string, RegExp>> = {
   'times of the page': /^window\.(performance|document\.(timeline|lastModified))\b/,
   'network measurements of the browser': /^window\.navigator\.connection\b/,
@@ -25,7 +25,7 @@ const differences: Readonly<Record<string, RegExp>> = {
     /^window\.navigation\.(canGoBack|entries\(\)(\.|$)|currentEntry\.(index|key|id)$|activation\.from)/,
 };
 
-/** Members that the planting pages must have set or called, in addition to those that they find in the browser. */
+/** Members that the planting pages must have set or called, besides those that they find in the browser. */
 const known = [
   'Document.cookie',
   'Storage.setItem',
@@ -104,7 +104,7 @@ async function capture<T>(path: string, reuseFor?: string) {
   return { facts: reports.get(by) as T, isReused: outcomes().includes('reused'), outcome: outcomes().at(-1) };
 }
 
-/** Differences between two pages, without addresses, which contain the name of the capture, and known differences. */
+/** Returns the differences between two pages. Omits addresses, which contain the name of the capture, and known differences. */
 function compare(one: Survey, other: Survey): Survey {
   const isOrdinary = (key: string) => Object.values(differences).some((difference) => difference.test(key));
   const withoutName = (value?: string) => value?.replaceAll(/by=capture-\d+/g, 'by=capture');
@@ -140,7 +140,7 @@ test('a reused page reads nothing that the previous capture has set or called', 
   expect(refused).toBeLessThanOrEqual(3);
   expect([...done]).toEqual(expect.arrayContaining(known));
   expect(interfaces.size).toBeGreaterThan(200);
-  // The planting pages themselves find the values that they have left.
+  // The planting pages themselves must find the values that they have left.
   for (const key of ['name', 'document.cookie', 'history.length', 'localStorage.length', 'sessionStorage.length'])
     expect(changed).toContain(`window.${key}`);
   expect(changed.size).toBeGreaterThan(200);

@@ -89,7 +89,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Sequential: the page of a capture is settled before the next one starts. */
+/** The captures are sequential: the page of a capture is settled before the next one starts. */
 async function capture(path: string, reuseFor: string | undefined, options = {}) {
   const before = engine.pages.length;
   const by = `capture-${(captures += 1)}`;

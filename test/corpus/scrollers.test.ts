@@ -97,7 +97,7 @@ const pages: readonly HardPage[] = [
       '/blue.svg': svgAnswer(blue),
     },
     options: { isFullPage: true, viewport: { width: 1280, height: 720 } },
-    // The browser draws the wrong pictures in about half of the captures, so one capture proves little.
+    // The browser draws wrong pictures in about half of the captures, so one correct capture does not prove much.
     formats: ['png', 'jpeg', 'png'],
     check: (seen) => {
       seen.expectSize(1280, 2890);

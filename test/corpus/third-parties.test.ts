@@ -67,7 +67,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectColor(50, 50, green);
       expect(seen.report.softTimeouts).toContain('load');
-      // The timeout of a response may end a moment before that of the image.
+      // The timeout of the response may end shortly before that of the image.
       const { loaded, failed, pending } = seen.report.images;
       expect([loaded, failed + pending]).toEqual([1, 1]);
       expect(seen.report.timings.navigateMs).toBeLessThan(10_000);

@@ -33,7 +33,7 @@ function holds(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, scale = 
       );
       seen.expectColor(16, (height - 5) * scale, red);
       if (seen.format === 'pdf') return;
-      // Every row at the end of a tile is at its position.
+      // Every row at the end of a tile must be at its position.
       for (let index = 0; index < rows; index += 7) seen.expectColumn(16, [scaled(row(index))]);
     },
   };

@@ -24,7 +24,7 @@ const pages: readonly HardPage[] = [
       site: hero(`.hero { ${rule}; background: ${red} }`),
       options: whole,
       check: heroOf(240),
-      // The others are in the long tier.
+      // The other heights are in the long tier.
       isLong: !rule.endsWith('100vh'),
     }),
   ),

@@ -60,7 +60,7 @@ const foreign = html(`<script>${tell('foreign')}; new Worker('/foreign-worker.js
 
 const awaited = ['page', 'frame', 'foreign', 'worker', 'foreign-worker', 'service-worker', 'permissions', 'place'];
 
-/** Values that a site at localhost, and a site in a frame of it, read in a capture. */
+/** Returns the values that a site at localhost, and a site in a frame of it, read in a capture. */
 async function visited(options: ShotOptions): Promise<Told> {
   const told = new Map<string, unknown>();
   const headers: Record<string, IncomingHttpHeaders> = {};
@@ -69,7 +69,7 @@ async function visited(options: ShotOptions): Promise<Told> {
     (type: string, body: () => string): Handler =>
     (request, response) => {
       headers[request.url ?? ''] ??= request.headers;
-      // Requests the client hints that browsers do not send by default.
+      // The header requests client hints that browsers do not send by default.
       response.writeHead(200, { 'content-type': type, 'accept-ch': 'Sec-CH-UA-Full-Version-List' }).end(body());
     };
   const script = (who: string) => answers('text/javascript', () => tell(who));

@@ -72,7 +72,7 @@ let engine: TestEngine;
 let site: TestSite;
 
 beforeAll(async () => {
-  // Sequential in the same browser: each capture sees the state that the previous one left.
+  // The captures are sequential in the same browser, so that each sees the state that the previous one left.
   engine = await TestEngine.start({ slots: 1 });
   site = await TestSite.start({
     ...Object.fromEntries(calls.map((script, index) => [`/moves/${index}/`, moving(script)])),

@@ -10,7 +10,7 @@ import { until } from '../harness/until.ts';
 import { adminToken, useFleet, useSite } from '../harness/use.ts';
 import { WebhookReceiver } from '../harness/webhook-receiver.ts';
 
-// A separate fleet: on the shared one, bad requests of other files use up the failed authentications of 127.0.0.1.
+// The file has its own fleet. On the shared one, bad requests of other files would use up the failed authentications of 127.0.0.1.
 const fleet = useFleet({
   slots: 3,
   env: { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' },
@@ -23,7 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => receiver[Symbol.asyncDispose]());
 
-/** Returns the responses of every other endpoint, as the account holder or, with the admin token, as the operator. */
+/**
+ * Returns the responses of all endpoints that the caller does not test separately, as the account holder or, with the admin token, as the
+ * operator.
+ */
 async function call<T>(method: string, path: string, token: string, body?: object) {
   const response = await fetch(fleet().url + path, {
     method,
@@ -187,7 +190,7 @@ describe('the life of an account', () => {
     const { refresh } = (await state(uuid)) as CaptureResult;
     expect((await state(uuid)).status).toBe('deleted');
     expect(await list('status=deleted')).toContain(uuid);
-    // Charged tokens stay charged: 9 tokens are from before, and this capture with its refreshes adds the others.
+    // Charged tokens stay charged. 9 tokens were charged before; this capture and its refreshes add the others.
     expect((await usage()).tokensUsed).toBe(9 + 1 + (refresh?.tokensCharged ?? 0));
   });
 

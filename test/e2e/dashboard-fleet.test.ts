@@ -84,7 +84,7 @@ test('the list follows a background capture until it ends, also after the stream
   await page.locator(`a[href$="${second.uuid}"]`).getByText('completed').waitFor();
 });
 
-/** Last, because it disturbs the fleet. */
+/** This test is the last one, because it disturbs the fleet. */
 test('without NATS every page reports the outage, keeps its content, and recovers automatically', async () => {
   const { uuid } = await fleet().api.captured({ url: site().url('/text', { title: 'Page kept' }) });
   await fleet().operational();

@@ -239,7 +239,7 @@ describe('accessibility', () => {
     await tabTo('Usage');
     await page.keyboard.press('Enter');
     await heading(page, 'Usage').waitFor();
-    // Screen readers announce the new page next.
+    // Screen readers then announce the new page.
     await expect.poll(focused).toBe('Usage');
     await tabTo('Playground', 'Shift+Tab');
     await page.keyboard.press('Enter');

@@ -68,7 +68,7 @@ test('qpdf finds no error in documents with tags, attachments and passwords, and
   const encrypted = await pdfOf({ encryption: { userPassword: 'reader', ownerPassword: 'owner' } });
   expect(await qpdfCheck(encrypted)).toMatch(/invalid password/);
   expect(await qpdfCheck(encrypted, { password: 'reader' })).toMatch(valid);
-  // qpdf does find errors.
+  // This shows that qpdf finds errors.
   expect(await qpdfCheck(encrypted.subarray(0, -200), { password: 'reader' })).not.toMatch(valid);
 
   const documents = [{ request: letter }, { request: { html: '<h1>Annex</h1><a href="#end">end</a><p id="end">' } }];

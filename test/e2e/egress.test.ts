@@ -74,7 +74,7 @@ describe.concurrent('redirects to refused addresses', () => {
       responseType: 'file',
     });
     expect(target.requests).toEqual([]);
-    // It depends on the time of the redirect: before the page has loaded, the capture follows it.
+    // The result depends on the time of the redirect. If the redirect comes before the page has loaded, the capture follows it.
     if (answer.status === 200) expect((await readPdf(answer.bytes)).text).not.toContain('the inside');
     else expect(outcomeOf(answer)).toBe('URL_BLOCKED');
   });

@@ -86,7 +86,7 @@ describe.concurrent('a hostile page affects only its own capture', { tags: 'long
   test('a page that blocks the main thread after it has loaded', async () => {
     const start = performance.now();
     const { data, picture } = await fleet().api.picture({ url: site().url('/busy', { after: 'load' }), timeout: 5000 });
-    // Its scripts are stopped, and its current state is captured.
+    // The page's scripts are stopped, and its current state is captured.
     expect(picture.share('#00ff00')).toBe(1);
     expect(data.report.softTimeouts).toContain('settle');
     expect(performance.now() - start).toBeLessThan(20_000);
@@ -140,7 +140,7 @@ describe('memory', { tags: 'long' }, () => {
     };
     const [before, completedBefore] = [await usageCheck.usage(), await completed()];
     const html = hostileNeighbors.find(({ name }) => name === 'memory')?.html;
-    // The page would otherwise be captured before it has taken that much memory.
+    // Without the wait, the page would be captured before it has taken that much memory.
     const hostile = api.refused({ html, delay: 15_000 });
     for (let count = 0; count < 3; count += 1) await api.captured({ html: `<p>${count}` });
     expect(await hostile).toMatchObject({

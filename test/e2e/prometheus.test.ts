@@ -28,7 +28,8 @@ test(
     await api.captured({ html: '<p>in the background</p>', background: true });
     await api.refused({ url: site().url('/reset') });
     await api.refused({ url: site().url('/color') }, { key: 'unknown-key-unknown-key' });
-    // There is no cluster here, JetStream has no limit, there may be no canary yet, and some panels show data only above 0.
+    // Excluded panels: there is no cluster here, JetStream has no limit, there may be no canary yet, and some panels show data only above
+    // 0.
     const absent = /container_|kube_|_kubernetes_|_jetstream_max_bytes|_canary_|_missing_files|> 0$|ALERTS/;
     const panels = await dashboardPanels();
     const empty = async () => {
@@ -41,7 +42,7 @@ test(
     await operational();
     await expect.poll(() => values('max by (component) (webcapture_component_status)'), soon).toEqual(Array(5).fill(0));
     await expect.poll(() => values('sum(webcapture_controller_leader)'), soon).toEqual([1]);
-    // A rule that has not been evaluated yet is silent, too.
+    // A rule that has not been evaluated yet is silent as well.
     const alerts = rules.groups[1].rules.map(({ alert }) => alert);
     const from = Date.now();
     const evaluated = async () => {

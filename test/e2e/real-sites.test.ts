@@ -61,7 +61,7 @@ describe('gentelella, an admin template built by Vite', () => {
     expect(picture.size).toBe('1280x720');
     expect(data.report).toMatchObject({ httpStatus: 200, blank: false, challenge: false });
     expect(data.report.title).toMatch(/Gentelella/i);
-    // Dark side bar on the left, light page on the right, and many colors.
+    // The page has a dark side bar on the left, a light page on the right, and many colors.
     const [sidebar, content] = [picture.at(5, 500), picture.at(1270, 715)];
     expect(luminance(sidebar)).toBeLessThan(60);
     expect(luminance(content)).toBeGreaterThan(220);
@@ -90,7 +90,7 @@ describe('gentelella, an admin template built by Vite', () => {
     expect(Math.abs(dark.picture.height - light.picture.height)).toBeLessThan(200);
     expect(luminance(light.picture.dominant(1)[0]?.color ?? '')).toBeGreaterThan(220);
     expect(luminance(dark.picture.dominant(1)[0]?.color ?? '')).toBeLessThan(70);
-    // Sections that fade in on scrolling are visible: no half of a screen is empty.
+    // Sections that fade in on scrolling are visible, so no half of a screen is empty.
     for (const picture of [light.picture, dark.picture]) expect(longestGap(picture)).toBeLessThan(360);
   });
 });
@@ -101,7 +101,7 @@ describe('98.css, a documentation of one long page', () => {
     expect(data.report.title).toContain('98.css');
     expect(picture.height).toBeGreaterThan(7000);
     expect(picture.height).toBeLessThan(20_000);
-    // Mostly Windows 98 gray, with some blue title bars.
+    // The picture is mostly Windows 98 gray, with some blue title bars.
     expect(picture.dominant(1)[0]?.color).toBe('#c0c0c0');
     expect(picture.share('#000080', 10)).toBeGreaterThan(0.0005);
     // Screens further down have as much content as the first.
@@ -158,7 +158,7 @@ function luminance(color: string): number {
   return 0.2126 * (value >> 16) + 0.7152 * ((value >> 8) & 255) + 0.0722 * (value & 255);
 }
 
-/** Maximum number of consecutive rows, right of `left` px, that have only one color. */
+/** Returns the maximum number of consecutive rows that have only one color to the right of `left` px. */
 function longestGap(picture: Picture, left = 0): number {
   let longest = 0;
   let gap = 0;

@@ -97,7 +97,7 @@ describe('region', () => {
       const refusal = await fleet().api.refused({ url: site().url('/color'), region });
       expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
       expect(refusal.message).toContain(region);
-      // The capture does not wait in the queue, where it would have a minute.
+      // The capture fails without waiting in the queue, where it would have a minute.
       expect(refusal.ms).toBeLessThan(20_000);
     },
   );
@@ -154,7 +154,7 @@ describe('status', () => {
     expect(check.problems({ ...json, path: '/status', body: status })).toEqual([]);
     expect(check.problems({ ...json, path: '/status/engine', body: broken.status })).toEqual([]);
 
-    // The region fails immediately; auto avoids it.
+    // The region fails immediately, and auto avoids it.
     const refusal = await api.refused({ url: site().url('/color'), region: 'us-east' });
     expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
     expect(refusal.ms).toBeLessThan(20_000);
@@ -199,7 +199,7 @@ describe('status', () => {
     held.release();
     await renderer('us-east').start();
     await serving('us-east', 1);
-    // The capture that was being rendered is not lost: it is redelivered and charged, unless it was given up.
+    // The capture that was being rendered is not lost. It is redelivered and charged, unless its client was told that it failed.
     const outcome = outcomeOf(await rendering);
     expect(['completed', 'REGION_UNAVAILABLE', 'CAPTURE_TIMEOUT']).toContain(outcome);
     await until('the queue to be empty', async () => (await usageCheck.queued()) === 0);

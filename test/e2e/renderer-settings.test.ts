@@ -45,7 +45,7 @@ test('a page that exceeds the memory limit is stopped, and one below the limit i
 });
 
 test('a browser is replaced after its maximum number of captures', async () => {
-  // One browser for the slot, and one spare: of six captures, one browser has rendered three.
+  // There is one browser for the slot, and one spare. Of six captures, one browser has rendered three.
   const before = await until('both browsers', async () => {
     const now = await browsers();
     return now.length === 2 && now;

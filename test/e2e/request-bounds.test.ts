@@ -17,7 +17,7 @@ function urlOf(length: number): string {
 const head = '<style>body{background:#00ff00}</style><p hidden>';
 
 describe.concurrent('numeric fields', () => {
-  /** Field, accepted values at both ends, rejected values beyond, and other required fields. */
+  /** Name of a field, accepted values at both ends, rejected values beyond them, and other fields that the request needs. */
   const numbers: readonly (readonly [field: string, accepted: number[], refused: number[], rest?: object])[] = [
     ['quality', [1, 100], [0, 101, -1, 50.5], { format: 'jpeg' }],
     ['quality', [1, 100], [0, 101], { format: 'webp' }],
@@ -119,7 +119,7 @@ describe('pixels of the viewport', () => {
   });
 });
 
-/** The corpus tests each format's limit in pixels; this tests that files of that size, and such errors, reach the client. */
+/** The corpus tests the limit of each format in pixels. This test checks that files of that size, and such errors, reach the client. */
 describe('the maximum height of a format', () => {
   const narrow = { viewport: { width: 64 } };
 

@@ -4,7 +4,7 @@ import { useFleet, useSite } from '../harness/use.ts';
 const fleet = useFleet();
 const site = useSite();
 
-// Tests of the engine alone cover what each option waits for, because their times can be shorter than the API allows.
+// What each option waits for is covered by tests of the engine alone, because their times can be shorter than the API allows.
 describe.concurrent('timeout', () => {
   test('a page that does not respond within it fails the capture', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/hang'), timeout: 5000 });

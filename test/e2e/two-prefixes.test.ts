@@ -99,7 +99,7 @@ test('two installations in one account neither see nor render the captures of ea
 
   await until('the record', async () => (await uuidsOf('acme')).length === 1);
   expect(await uuidsOf('acme')).toEqual([`${rendered.data.uuid} completed`]);
-  // The renderer of the first installation was idle, and would have taken a capture that it sees.
+  // The renderer of the first installation was idle, and would have taken any capture that it sees.
   expect(await uuidsOf('other')).toEqual([`${waiting.data.uuid} queued`]);
   expect((await call('acme', `/captures/${waiting.data.uuid}`)).status).toBe(404);
   expect((await call('other', `/captures/${rendered.data.uuid}`)).status).toBe(404);

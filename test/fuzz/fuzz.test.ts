@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 
 const program = fileURLToPath(new URL('run.ts', import.meta.url));
 
-// The nightly workflow looks for new bugs with a new seed. A change must not fail for a bug that it did not make.
+// The seed is fixed. The nightly workflow looks for new bugs with a new seed, but a change must not fail because of a bug that it did not
+// cause.
 test('one minute of inputs of one seed reveals no bug', async () => {
   const { ended, output } = await new Promise<{ ended: object; output: string }>((resolve) => {
     execFile(process.execPath, [program, '--minutes', '1', '--seed', '1'], (error, stdout, stderr) => {

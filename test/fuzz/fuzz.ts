@@ -33,7 +33,9 @@ export const target = <T>(name: string, inputs: fc.Arbitrary<T>, check: Target<T
 /** The maximum time for one input, in milliseconds. */
 const maxMs = 100;
 
-/** The number of measurements, of which the fastest counts: garbage collection and other processes slow down one, not three. */
+/**
+ * Number of measurements, of which the fastest counts. Garbage collection and other processes may slow down one of them, but not all three.
+ */
 const timings = 3;
 
 export interface Finding {

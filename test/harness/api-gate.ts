@@ -12,7 +12,7 @@ export interface GateRequest {
   readonly at: number;
 }
 
-/** The response or fault for a request instead of forwarding it; null forwards it. */
+/** Returns the response or fault for a request. Null forwards the request to the server. */
 export type Fault =
   | { readonly kind: 'status'; readonly status: number }
   /** A watch that starts successfully and then reports that its history has expired. */

@@ -9,7 +9,7 @@ export interface CallOptions {
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** Sent unchanged instead of the body as JSON. */
+  /** Text that is sent unchanged, instead of the body as JSON. */
   readonly raw?: string | Uint8Array<ArrayBuffer>;
   /** Base URL instead of that of the first front. */
   readonly base?: string;
@@ -134,7 +134,7 @@ export class Api {
     return data;
   }
 
-  /** The steps and waits of the last failed capture, for the message of a failed test; empty if they are not known. */
+  /** Returns the steps and waits of the last failed capture, for the message of a failed test. Empty if they are not known. */
   async #diagnosis(key: string): Promise<string> {
     try {
       const { items } = await this.call<{ items: { uuid: string }[] }>('GET', '/captures?status=failed&limit=1', {
@@ -203,7 +203,7 @@ export class Api {
   }
 }
 
-/** Marks the rejection as handled: if a test fails elsewhere, a capture in progress may fail too, which is not a separate error. */
+/** Marks the rejection as handled. If a test fails elsewhere, a capture in progress may fail too, and that is not a separate error. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -1,7 +1,7 @@
 /**
- * Clients without a valid API key. They send requests that are cheap to send and expensive to process, each as fast as the
- * responses arrive: `attack-process.ts <url> <connections>`. The process ends with its parent, and prints the number of responses
- * by status each second.
+ * Clients without a valid API key. They send requests that are cheap to send and expensive to process, each as fast as the responses
+ * arrive: `attack-process.ts <url> <connections>`. The process prints the number of responses by status each second, and ends with its
+ * parent.
  */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';

@@ -24,7 +24,7 @@ interface TestObject {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Includes building the server if it is missing. */
+/** Time limit of the set-up. It includes building the server if it is missing. */
 export const bucketSetUpMs = 300_000;
 
 /** Starts the server on loopback; it ends with this process. Give the hook that calls it {@link bucketSetUpMs}. */

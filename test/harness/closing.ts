@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
 
-/** Returns a function that closes what it is given after the test, in reverse order. Call it once in a test file. */
+/** Returns a function that registers things to close. They are closed after the test, in reverse order. Call it once in a test file. */
 export function closingAfterEach() {
   const cleanUps: (() => Promise<void>)[] = [];
   afterEach(async () => {

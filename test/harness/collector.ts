@@ -11,7 +11,7 @@ import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
-/** Includes building the collector if it is missing. */
+/** Time limit of the set-up. It includes building the collector if it is missing. */
 export const collectorSetUpMs = 30 * 60_000;
 
 /** Attributes by name, as OTLP's JSON has their values: integers are strings. */

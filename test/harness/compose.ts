@@ -84,8 +84,8 @@ export interface RunningProject extends AsyncDisposable {
 }
 
 /**
- * Starts the services of compose.yaml with their commands, variables and mounts, and waits until their health checks pass. What a container
- * would provide has a stand-in: paths lead into `folder`, host names to 127.0.0.1, and ports to free ones. Volumes stay in `folder`.
+ * Starts the services of compose.yaml with their commands, variables and mounts, and waits until their health checks pass. There are no
+ * containers: paths lead into `folder`, host names to 127.0.0.1, and ports to free ones. Volumes stay in `folder`.
  */
 export async function startProject(folder: string, tools: ToolPaths): Promise<RunningProject> {
   const { services } = await readCompose({ WEBCAPTURE_CHROMIUM_SANDBOX: tools.sandbox });
@@ -149,7 +149,7 @@ async function place(
   { type, source, target }: Mount,
   { folder, container, here }: { folder: string; container: string; here: (text: string) => string },
 ): Promise<void> {
-  // The working folder of the images is the root of this repository here.
+  // The working folder of the images is the root of this repository.
   if (target.startsWith('/opt/webcapture/')) return;
   const path = join(container, target);
   await mkdir(dirname(path), { recursive: true });

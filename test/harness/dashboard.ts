@@ -17,7 +17,7 @@ export interface OpenOptions {
 
 const phone = { width: 390, height: 844 };
 
-/** For failures only: on a busy machine, every step may be slow. */
+/** Timeout that matters only for failures. On a busy machine, every step may be slow. */
 const deadlineMs = 150_000;
 
 /** Contexts are isolated from each other, so files can share the browser. */
@@ -72,7 +72,7 @@ export function useDashboard(service: () => { readonly url: string }): (options?
     });
     await page.addInitScript(
       (secrets) => {
-        // Only on the first page load, so that signing out has an effect.
+        // This happens only at the first load of the page, so that signing out has an effect.
         if (sessionStorage.getItem('signed-in-once') !== null) return;
         sessionStorage.setItem('signed-in-once', 'yes');
         for (const [name, value] of secrets) sessionStorage.setItem(name, value);
@@ -87,7 +87,7 @@ export function useDashboard(service: () => { readonly url: string }): (options?
   };
 }
 
-/** Holds the requests of a page to these addresses until the returned function is called. */
+/** Holds the requests of a page to these addresses. They continue when the returned function is called. */
 export async function holdRequests(page: Page, addresses: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route(addresses, async (route) => {
@@ -115,7 +115,7 @@ export async function expectAllLooks(page: Page, isThere: () => Promise<void>): 
 
 /** Expects that axe finds no serious or critical problem on the page in its current state. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // Loading axe is slower than running it.
+  // Loading axe takes longer than running it.
   const isLoaded = await page.evaluate(() => 'axe' in globalThis);
   const { violations } = await new AxeBuilder({ page, ...(isLoaded && { axeSource: 'void 0' }) })
     // The dashboard has no frames, so axe does not need another page to merge results.

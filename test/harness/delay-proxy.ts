@@ -139,7 +139,7 @@ class Pair {
     for (const direction of this.#directions) direction.update();
   }
 
-  /** Handles a client that left before the server knew of it. */
+  /** Handles a client that disconnected before the server knew of it. */
   #giveUpUnconnected(): void {
     clearTimeout(this.#connecting);
     if (!this.#isConnected) this.#upstream.destroy();

@@ -76,7 +76,7 @@ const testLookup: Lookup = async (name, signal) => {
 /** An engine with a real browser, whose captures can reach only this machine. */
 export class TestEngine {
   readonly engine: RenderEngine;
-  /** Reuse result of each page that was considered for reuse, in order; a page that was reused is `reused`. */
+  /** The outcome of each page that was selected for reuse, in order; `reused` if it was reused. */
   readonly pages: readonly (WipeOutcome | 'reused')[];
   readonly #close: () => Promise<void>;
 
@@ -151,7 +151,7 @@ export class TestEngine {
   }
 }
 
-/** Shared by all files of a worker that need no other engine: no test may damage it, and it ends with the worker. */
+/** All files of a worker that need no other engine share this one, so no test may damage it. It ends with the worker. */
 export const sharedEngine = workerWide(
   () => TestEngine.start(),
   (engine) => engine.close(),

@@ -15,9 +15,9 @@ export type Fault =
     }
   /** The server receives this number of bytes of the body; then its connection breaks, and the client's connection is reset. */
   | { readonly kind: 'reset'; readonly afterBytes: number }
-  /** Like `reset`, for a resumable upload: the server keeps the bytes and reports them when asked. */
+  /** Like `reset`, but for a resumable upload: the server keeps the bytes and reports them if it is asked. */
   | { readonly kind: 'break'; readonly afterBytes: number }
-  /** The server receives this number of bytes of all these requests; then the transfer stalls until the client disconnects. */
+  /** The server receives this total number of bytes of the matching requests. Then the transfer stalls until the client disconnects. */
   | { readonly kind: 'hold'; readonly passed: { bytes: number }; readonly afterBytes: number }
   /** The request takes effect, and the connection is reset instead of a response. */
   | { readonly kind: 'lose the answer' }
@@ -52,7 +52,7 @@ export interface FaultProxy extends AsyncDisposable {
   readonly seen: SeenRequest[];
   /** Number of connections that were opened to the proxy. */
   readonly connections: () => number;
-  /** The next matching requests have these faults, one each; null: none. */
+  /** The next matching requests have these faults, one fault each. Null stands for a request without a fault. */
   next(match: Match, ...faults: (Fault | null)[]): void;
   /** All matching requests have the fault until {@link FaultProxy.heal}. */
   always(match: Match, fault: Fault): void;
@@ -191,9 +191,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
 }
 
 /**
- * Forwards the first bytes of a request, so that the server has them even if the rest never arrives. (fake-gcs-server keeps
- * nothing of a body that breaks, because it reads the whole body first. Tests would only see what was sent completely before: an
- * object that was created empty, or in pieces.) A shorter request is forwarded completely.
+ * Forwards the first bytes of a request, so that the server has them even if the rest never arrives. A shorter request is forwarded
+ * completely. (The proxy does this because fake-gcs-server reads a whole body before it keeps anything. Tests would only see what was sent
+ * completely before: an object that was created empty, or in pieces.)
  */
 function passPart(
   request: IncomingMessage,

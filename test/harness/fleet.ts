@@ -71,7 +71,7 @@ export interface Fleet extends AsyncDisposable {
   readonly stop: () => Promise<void>;
 }
 
-/** Captures can reach loopback only at the address of the test site; 127.0.0.2 represents an internal network. */
+/** The address of the test site, which is the only loopback address that captures can reach. 127.0.0.2 represents an internal network. */
 export const testSites = '127.0.0.1/32';
 
 /**

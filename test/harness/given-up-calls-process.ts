@@ -1,4 +1,4 @@
-// A process that makes two hundred calls to a bucket that does not respond, and prints their results and its memory.
+// A process that makes two hundred calls to a bucket that does not respond. It prints their results and its memory.
 import process from 'node:process';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
@@ -13,7 +13,7 @@ const size = 300_000;
 const log = createLogger({ service: 'calls', pod: 'test', level: 'silent' });
 const newStorage = await loadStorage();
 const open = () => newStorage({ apiEndpoint: endpoint });
-// The silence timeout does not cut calls within the time of the test: calls end only because they are cancelled.
+// The silence timeout is longer than the test, so calls end only because they are cancelled.
 const options = { bucket, open, log, maxRequestBytes: Number(maxRequestBytes), silenceMs: 120_000 };
 const store = new BucketStore(new GcsBucket(options));
 const together = 20;
@@ -41,7 +41,7 @@ async function burst(): Promise<number[]> {
   return Promise.all(calls);
 }
 
-/** Buffer memory after garbage collection. */
+/** Returns the memory of buffers after a garbage collection. */
 function bytesHeld(): number {
   globalThis.gc?.();
   return process.memoryUsage().arrayBuffers;

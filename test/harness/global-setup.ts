@@ -14,7 +14,7 @@ declare module 'vitest' {
 /** Runs once before the tests of a project and installs the tools, so that `vitest run <file>` works too. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   project.provide('tools', await ensureTestTools((line) => process.stdout.write(`${line}\n`)));
-  // Runs in parallel with tests that do not need the tool; tests that need it wait for it.
+  // This runs in parallel with tests that do not need the tool. Tests that need it wait for it.
   ensureTool('fake-gcs-server').catch(() => undefined);
   const folder = await makeTempFolder();
   project.provide('tempFolder', folder);

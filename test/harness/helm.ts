@@ -15,7 +15,7 @@ export const chartFolder = fileURLToPath(new URL('../../charts/webcapture/', imp
 export const chartValues = (name: string): string =>
   fileURLToPath(new URL(`chart-values/${name}.yaml`, import.meta.url));
 
-/** Building helm takes more than a minute if it cannot be downloaded; other tests run meanwhile. */
+/** Time limit of the set-up. Building helm takes more than a minute if it cannot be downloaded. Other tests run meanwhile. */
 export const helmDeadlineMs = 15 * 60_000;
 
 /** The fields of a Kubernetes object that these tests read. */
@@ -36,7 +36,7 @@ const program = once(async () => (await ensureTool('helm', { log: (line) => proc
 
 /** Runs helm, which is found or installed at the first call; rejects with its error output. */
 export async function helm(args: readonly string[]): Promise<string> {
-  // Without garbage collection, which takes a third of the time: the process ends before collecting pays off.
+  // Garbage collection is off, because it takes a third of the time, and the process ends before collecting saves any.
   const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '512MiB' };
   const run = promisify(execFile)(await program(), args, { env, maxBuffer: 64 * 1024 * 1024, timeout: 60_000 });
   return run.then(
@@ -81,7 +81,7 @@ function renderingOf(values: object, args: readonly string[]): Promise<Rendering
 export const render = async (values: object = {}, args: readonly string[] = []): Promise<readonly KubeObject[]> =>
   (await renderingOf(values, args)).objects;
 
-/** Returns the templates of the chart that render to something with the values. */
+/** Returns those templates of the chart that render to an object with the values. */
 export const templatesUsed = async (values: object = {}, args: readonly string[] = []): Promise<readonly string[]> =>
   (await renderingOf(values, args)).templates;
 

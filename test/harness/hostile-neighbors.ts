@@ -6,7 +6,7 @@ export interface HostilePage {
 
 const page = (name: string, script: string, body = ''): HostilePage => ({
   name,
-  // Starts after the page has loaded, so that a capture is in progress and not only a navigation.
+  // The work starts after the page has loaded, so that a capture is in progress and not only a navigation.
   html: `<!doctype html><title>${name}</title><body>${body}<script>addEventListener('load', () => { ${script} });</script>`,
 });
 

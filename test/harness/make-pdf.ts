@@ -1,8 +1,8 @@
 import { PDFDocument, PDFName, PDFString } from '@cantoo/pdf-lib';
 
 /**
- * Returns a PDF with one page for each text, and with what Chromium writes: a bookmark "first" with a bookmark "last" below it, a link from
- * the first page to the last one, both by names of destinations, and a tag for the first page.
+ * Returns a PDF with one page for each text, and with structures that Chromium writes. It has a bookmark "first" with a bookmark "last"
+ * below it, and a link from the first page to the last one. Both use names of destinations. It also has a tag for the first page.
  */
 export async function makePdf(texts: readonly string[]): Promise<Buffer> {
   const document = await PDFDocument.create({ updateMetadata: false });

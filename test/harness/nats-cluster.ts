@@ -275,7 +275,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
 
 const nodeName = (index: number) => `nats-${index}`;
 
-/** `routes` also contains the node's own port: NATS waits for this number of servers before it elects the first leader. */
+/** `routes` also contains the node's own port, because NATS waits for this number of servers before it elects the first leader. */
 function clusterConfig({
   port,
   routes,

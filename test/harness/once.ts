@@ -1,4 +1,6 @@
-/** Creates a value for the first caller and shares it with all others; after a failure, the next caller tries again. */
+/**
+ * Returns a function that creates a value for its first caller and shares it with all others. After a failure, the next caller tries again.
+ */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

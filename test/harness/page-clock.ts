@@ -4,8 +4,8 @@ import type { PageWaits } from '../../services/renderer/page/scripts/waits.ts';
 declare const waits: PageWaits;
 
 /**
- * Lets the waits of a call end at once, and time pass only by their lengths: a frame takes 16 ms. A helper of calls of `ScriptPage`.
- *
+ * Ends the waits of a call immediately. Time passes only by the lengths of these waits; a frame takes 16 ms. A helper of calls of
+ * `ScriptPage`.
  * @param onFrame runs in each frame, with the milliseconds since the call of this function
  * @returns a function that returns these milliseconds
  */

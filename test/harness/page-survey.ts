@@ -1,7 +1,7 @@
 /**
- * Pages that read everything that a browser exposes to a page, and pages that set and call everything. Both enumerate the
- * browser's interfaces, so that they cover those of a newer browser. The functions run in the pages from their source: they use
- * only browser APIs and each other.
+ * Pages that read everything that a browser exposes to a page, and pages that set and call everything. Both enumerate the browser's
+ * interfaces, so that they also cover those of a newer browser. The source of these functions runs in the pages, so they use only browser
+ * APIs and each other.
  */
 
 /** Values that a page read, by path. */
@@ -177,9 +177,9 @@ export async function surveyPage(maxDepth = 5): Promise<{ survey: Survey; object
 }
 
 /**
- * Sets every attribute and makes every call that can be reached from the window and from the results, with values of all kinds.
- *
- * @param part of `parts`: this number of pages share the members that are reached from the window
+ * Sets every attribute and makes every call with values of all kinds. It covers what can be reached from the window and from the results of
+ * calls.
+ * @param part of `parts`; this number of pages share the members that are reached from the window
  */
 export async function plantEverything(
   secret: string,
@@ -319,7 +319,7 @@ export async function plantEverything(
   }
   await Promise.all(attempts.splice(0));
   for (const set of setters) set();
-  // A document without a root is captured only by chance.
+  // If the document has lost its root, it gets a new one, because a document without a root is captured only by chance.
   if (document.documentElement === null) document.append(document.createElement('html'));
   const { survey } = await surveyPage();
   return { done: [...done], interfaces: [...interfaces], survey };

@@ -1,4 +1,4 @@
-/** A font of a PDF in the format of Chromium: its objects are plain, only streams are compressed. */
+/** A font of a PDF as Chromium writes it: its objects are plain, and only streams are compressed. */
 export interface PdfFont {
   /** The name; for a Type3 font, the name of its descriptor. */
   readonly name: string;

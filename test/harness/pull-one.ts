@@ -9,9 +9,8 @@ import { pulledMessage, type PulledMessage } from '@webcapture/shared/nats/pull-
 const status = { noMessages: 404, requestTimeout: 408, conflict: 409 } as const;
 
 /**
- * Requests one message from a durable: immediately (`waitMs` 0), or waiting up to `waitMs`. Returns null if there is none. It
- * uses a separate subscription, because the client's shared one takes a job for a stray reply and drops it.
- *
+ * Requests one message from a durable. With `waitMs` 0 the server answers immediately; otherwise it waits up to `waitMs`. Returns null if
+ * there is no message. Uses a separate subscription, because the client's shared one would take a job for an unknown reply and drop it.
  * Throws {@link ConsumerMissingError} if the durable does not exist, or the connection's error.
  */
 export async function pullOne(

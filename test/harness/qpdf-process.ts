@@ -3,7 +3,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import createQpdf from '@neslinesli93/qpdf-wasm';
 
-// Runs qpdf with the given arguments, which name standard input as `/input.pdf`. A separate process, because qpdf writes to the
+// Runs qpdf with the given arguments, which name standard input as `/input.pdf`. The process is separate, because qpdf writes to the
 // standard output and sets handlers for the errors of its process.
 const qpdf = await createQpdf({
   locateFile: () => fileURLToPath(import.meta.resolve('@neslinesli93/qpdf-wasm/dist/qpdf.wasm')),

@@ -1,14 +1,14 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** These files take minutes and mostly wait (elections, expiries), so they run in parallel with the others of their group. */
+/** Files that take minutes and mostly wait (elections, expiries). They run in parallel with the others of their group. */
 const ahead: readonly string[] = ['/chaos/three-nodes.test.ts', '/chaos/front-and-controller.test.ts'];
 
-/** Groups run in this order, not mixed: a worker, with what its files share, is kept while the next file is of the same project. */
+/** Order of the groups, which are not mixed. Consecutive files of the same project keep their worker, with what its files share. */
 const projects: readonly string[] = ['corpus', 'integration', 'unit', 'kube', 'e2e', 'chaos'];
 
 /**
- * The longest files of each project. Files that use much processor time start before files that wait (account life, regions and
- * status), which then run in parallel; first of all the responses of the front, which make one capture after another and need low
+ * The longest files of each project. Files that use much processor time start before files that wait (account life, regions and status),
+ * which then run in parallel. The first file is that of the responses of the front: it makes one capture after another and needs low
  * latency.
  */
 const longest: readonly string[] = [

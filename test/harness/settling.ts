@@ -35,7 +35,7 @@ export class SettlingParts {
   readonly warnings: string[] = [];
   readonly log: Logger;
 
-  /** Uses the embedded store by default. */
+  /** By default, the embedded store. */
   constructor(session: NatsSession, store: FileStore = new EmbeddedStore(session)) {
     const warn = (_fields: object, message: string) => void this.warnings.push(message);
     const say = () => undefined;
@@ -67,7 +67,7 @@ export class SettlingParts {
     });
   }
 
-  /** Settles a result that arrives now from the region of its job; by default like a front that does not wait for it. */
+  /** Settles a result that arrives now from the region of its job. By default, it is settled as by a front that does not wait for it. */
   settle(result: JobResult, changes: Partial<Parameters<ResultSettler['settle']>[1]> = {}) {
     const now = this.session.now();
     return this.settlements.settle(result, {

@@ -28,7 +28,7 @@ export async function mountSmallDisk(folder: string, mebibytes: number): Promise
     fill: async (leftBytes = 0) => {
       const file = await open(filling, constants.O_CREAT | constants.O_WRONLY | constants.O_APPEND);
       try {
-        // Also fills the last blocks.
+        // This write fills the last blocks too.
         for (const size of [1024 ** 2, 512]) await writeUntilFull(() => file.write(Buffer.alloc(size)));
         if (leftBytes > 0) await file.truncate((await file.stat()).size - leftBytes);
       } finally {

@@ -1,6 +1,6 @@
 /**
- * Pages that store something in every place that a browser offers, and pages that look for it. The functions run in the pages
- * from their source: they use only browser APIs and each other.
+ * Pages that store something in every place that a browser offers, and pages that look for it. The source of these functions runs in the
+ * pages, so they use only browser APIs and each other.
  */
 import type { IncomingMessage } from 'node:http';
 import { html, type Handler } from './engine.ts';
@@ -203,7 +203,7 @@ export async function plantReused(secret: string): Promise<Found> {
   await buckets()?.open(secret);
   for (const number of [1, 2, 3]) history.pushState({ secret }, '', `?number=${number}&by=${secret}`);
 
-  // These handlers store the secret again while the page is being left, or later.
+  // These handlers store the secret again when the page is left, or later.
   const again = () => {
     localStorage.setItem('again', secret);
     sessionStorage.setItem('again', secret);

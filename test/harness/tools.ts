@@ -21,7 +21,7 @@ export interface ToolPaths {
 let found: Promise<ToolPaths> | undefined;
 
 /**
- * Finds or installs the real programs that the tests run, once per process, because every project of tests calls it. Throws a
+ * Finds or installs the real programs that the tests run. Does so once per process, because every project of tests calls it. Throws a
  * ToolError with instructions for a manual installation.
  */
 export function ensureTestTools(log: (line: string) => void): Promise<ToolPaths> {
@@ -31,7 +31,7 @@ export function ensureTestTools(log: (line: string) => void): Promise<ToolPaths>
 
 async function findTestTools(log: (line: string) => void): Promise<ToolPaths> {
   const path = async (name: string) => (await ensureTool(name, { log })).path;
-  // Sequential: parallel package managers only wait for each other's lock.
+  // The steps are sequential, because parallel package managers would only wait for each other's lock.
   const natsServer = await path('nats-server');
   const headlessShell = await path('chromium-headless-shell');
   const chromium = await path('chromium');

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Real milliseconds, also in a test with fake timers. */
+/** Returns real milliseconds, even in a test with fake timers. */
 const now = performance.now.bind(performance);
 
 /**
- * Calls `check` repeatedly until it returns something other than undefined, null or false, and returns that. At the deadline,
- * throws an Error that names `what`, with the last error of `check` as its cause. The deadline applies only to a check that
- * started after it: a busy machine may have delayed an earlier one.
+ * Calls `check` repeatedly until it returns something other than undefined, null or false, and returns that. At the deadline, throws an
+ * Error that names `what`; its cause is the last error of `check`. Before it throws, at least one check starts after the deadline, because
+ * a busy machine may have delayed the earlier ones.
  */
 export async function until<T>(
   what: string,

@@ -1,4 +1,4 @@
-// A process that uploads one file and reports when it is done; for tests that kill it before.
+// A process that uploads one file and reports when it is done. Used by tests that kill it before that.
 import process from 'node:process';
 import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';

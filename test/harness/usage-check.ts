@@ -16,7 +16,7 @@ import { until } from './until.ts';
 
 const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
 
-/** Retries for a time that suffices for tests that kill and restart a server. */
+/** Time limit of retries. It is sufficient for tests that kill and restart a server. */
 const patiently = <T>(read: () => Promise<T>): Promise<T> => retryTransient(read, { deadline: Date.now() + 60_000 });
 
 /** Reads what the fleet has stored, without the services, through the modules that they share. */
@@ -94,7 +94,10 @@ export class UsageCheck {
     return (await this.#session.jsm.streams.info(streamNames.captures)).state.messages;
   }
 
-  /** Returns the number of renderer results that no front has settled yet. An interactive capture gets its record only then. */
+  /**
+   * Returns the number of renderer results that no front has settled yet. An interactive capture gets its record only when its result is
+   * settled.
+   */
   async unsettled(): Promise<number> {
     return (await this.#session.jsm.streams.info(streamNames.results)).state.messages;
   }

@@ -19,7 +19,7 @@ const sharedFleet = workerWide(
           WEBCAPTURE_ADMIN_TOKEN: adminToken,
           WEBCAPTURE_MIN_REFRESH_INTERVAL: '1',
           WEBCAPTURE_ALLOW_IGNORE_TLS_ERRORS: 'true',
-          // The operator has allowed 127.0.0.4 and its neighbor, and then blocked 127.0.0.4 again.
+          // Egress rules: the operator has allowed 127.0.0.4 and its neighbor, and then blocked 127.0.0.4 again.
           WEBCAPTURE_EGRESS_ALLOW: `${testSites},127.0.0.4/31`,
           WEBCAPTURE_EGRESS_DENY: '127.0.0.4',
         },
@@ -63,7 +63,7 @@ export function useFleet(options?: FleetOptions): () => Fleet {
   };
 }
 
-/** Number of reported violations of a fleet: with the shared fleet, only the file that caused them fails. */
+/** Number of violations of each fleet that were reported. With the shared fleet, only the file that caused them fails. */
 const violationsTold = new WeakMap<Fleet, number>();
 
 function newViolations(fleet: Fleet): readonly string[] {
@@ -88,7 +88,7 @@ export function useSite(host?: string): () => Site {
   };
 }
 
-/** The state of each process, with its last warnings and errors in short. */
+/** Returns the state of each process, with its last warnings and errors in short. */
 function troubles(fleet: Fleet): string {
   return [fleet.controller, ...fleet.fronts, ...fleet.renderers]
     .map((part) => {

@@ -169,7 +169,7 @@ test('with 5,000 pods a pass of the controller takes less than 100 ms, and the m
     const report = decider.next(facts);
     latest.set({ facts, report });
     await applyCosts({ client, inventory, latest, costs, metrics }, term);
-    // Processor time, because other tests run concurrently.
+    // Processor time is measured, because other tests run concurrently.
     const { user, system } = process.cpuUsage(before);
     return { tookMs: (user + system) / 1000, report };
   };

@@ -12,7 +12,7 @@ export interface Floor {
 
 export type Floors = Readonly<Partial<Record<GroupName, Floor>>>;
 
-/** The score of a run; `sample` as in {@link Floor}. */
+/** The score of a run. `sample` is that of {@link Floor}. */
 export interface Measured {
   readonly score: number;
   readonly mutants: number;
@@ -20,7 +20,7 @@ export interface Measured {
 }
 
 export type Verdict =
-  /** The run has other mutants than the floor, or there is no floor. */
+  /** The comparison is not possible: the run has other mutants than the floor, or there is no floor. */
   { readonly kind: 'not compared' } | { readonly kind: 'below' | 'holds' | 'above'; readonly least: number };
 
 /**
@@ -37,10 +37,9 @@ export function compareWithFloor(floor: Floor | undefined, measured: Measured): 
 }
 
 /**
- * Returns the floor after a run of all mutants. It never falls, except that the run replaces the estimate of a sample. Whole percents leave
- * room for tests whose duration varies.
- *
- * @returns undefined when the run may not change the floor
+ * Returns the floor after a run of all mutants. The floor never falls. There is one exception: the run replaces the estimate of a sample.
+ * Whole percents leave room for tests whose duration varies.
+ * @returns undefined if the run may not change the floor
  */
 export function raiseFloor(floor: Floor | undefined, measured: Measured): Floor | undefined {
   if (measured.sample !== undefined) return undefined;

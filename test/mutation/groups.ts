@@ -12,7 +12,10 @@ export interface Batch {
 
 export const groupNames = ['unit', 'page'] as const;
 
-/** Files that unit tests import but that are not mutated: schemas and sample data. Nearly every mutant of them changes only a text. */
+/**
+ * Files that unit tests import but that are not mutated, because they contain schemas and sample data. Nearly every mutant of them changes
+ * only a text.
+ */
 export const declarations = [
   'services/front/api/capture-examples.ts',
   'services/shared/api/capture-request.ts',
@@ -21,7 +24,10 @@ export const declarations = [
   'services/shared/api/status.ts',
 ];
 
-/** Files from which unit tests import one function. They are not mutated: the rest does input and output, which integration tests cover. */
+/**
+ * Files of which unit tests import one function. They are not mutated, because their other functions do input and output, which integration
+ * tests cover.
+ */
 export const acting = [
   'services/cli/batch/runner.ts',
   'services/cli/batch/sitemap.ts',
@@ -43,7 +49,9 @@ export const acting = [
 /** Pure functions that unit tests reach only through other files. */
 const indirect = ['services/front/capture/render-options.ts'];
 
-/** Excluded unit tests. The first reads a source file, which StrykerJS changes. The second tries random inputs for seconds. */
+/**
+ * Unit tests that are excluded. The first one reads a source file, which StrykerJS changes. The second one tries random inputs for seconds.
+ */
 export const testsLeftOut = ['test/unit/front/status-page-script.test.ts', 'test/unit/fuzz/fuzz.test.ts'];
 
 export function filesOf(group: GroupName): string[] {

@@ -24,7 +24,7 @@ interface Instrumenter {
   ): Promise<{ readonly mutants: readonly Mutant[] }>;
 }
 
-/** Identifies a mutant in one state of the sources. */
+/** Returns a text that identifies a mutant in one state of the sources. */
 export function mutantKey({ fileName, location: { start, end }, mutatorName, replacement }: Mutant): string {
   const place = `${start.line}:${start.column}-${end.line}:${end.column}`;
   return `${relative('.', fileName)}:${place} ${mutatorName} ${replacement}`;
@@ -53,11 +53,11 @@ async function loadInstrumenter(): Promise<Instrumenter> {
   return new Loaded({ debug: ignore, info: ignore, warn: ignore, isDebugEnabled: () => false });
 }
 
-/** Selects `max` random mutants: the same ones for a seed, unless their code changes. */
+/** Selects `max` random mutants. For a seed, they are the same ones unless their code changes. */
 export function sampleMutants<M extends Mutant>(mutants: readonly M[], max: number, seed: number): M[] {
   const seen = new Map<string, number>();
   const rankOf = ({ fileName, mutatorName, replacement }: M) => {
-    // The line is left out, because it changes with the code above it.
+    // The line is omitted, because it changes with the code above it.
     const text = `${relative('.', fileName)} ${mutatorName} ${replacement}`;
     const index = seen.get(text) ?? 0;
     seen.set(text, index + 1);

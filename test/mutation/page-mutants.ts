@@ -33,8 +33,8 @@ function count(id: string, state: StrykerState): void {
 }
 
 /**
- * Makes `toString` of functions return the source with the active mutant: functions that run in a page are sent there by their source. Can
- * be called several times, as in a worker that runs several test files.
+ * Makes `toString` of functions return the source with the active mutant. Functions that run in a page are sent there as the result of
+ * `toString`. It can be called several times, as in a worker that runs several test files.
  */
 export function mutateSerializedFunctions(): void {
   const patched = Symbol.for('webcapture.mutated-sources');

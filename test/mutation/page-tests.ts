@@ -1,9 +1,9 @@
 export const pageFolder = 'services/renderer/page';
 
-/** The tests of files without a row: captures of every kind, and no slow ones. */
+/** The tests of files that have no row below: captures of every kind, without slow ones. */
 const others = ['corpus/whole-documents', 'corpus/late-content', 'corpus/documents'];
 
-/** Almost every file outside of `scripts` names its waits. */
+/** The test of the names of waits. Almost every file outside of `scripts` has waits. */
 const namesOfWaits = 'integration/capture/wait-names';
 
 /**

@@ -110,7 +110,7 @@ async function testMutants(
     ignorePatterns: ['/.cache'],
     // The reader of tsconfig.json needs the API of TypeScript before version 7, and no setting of the file is needed.
     tsconfigFile: 'none',
-    // Nothing checks types here, and the comment that StrykerJS adds to every file fails the tests of generated files.
+    // Types are not checked here. The comment that StrykerJS adds to every file would also fail the tests of generated files.
     disableTypeChecks: false,
     tempDirName: '.cache/stryker',
     plugins: ['@stryker-mutator/vitest-runner', resolve('test/mutation/stryker-plugin.ts')],

@@ -3,15 +3,15 @@ import { longTag, pageScriptTag } from '../runner/tiers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Tests run in a copy of the repository. Without these aliases the links in node_modules lead to the original sources. */
+/** Tests run in a copy of the repository. Without these aliases, the links in node_modules would lead to the original sources. */
 export const sandboxAliases = [
   { find: /^@webcapture\/shared\//, replacement: `${root}services/shared/` },
   { find: /^@webcapture\/client$/, replacement: `${root}services/client/index.ts` },
 ];
 
 /**
- * The fast tier and tests of single page scripts, with the limits of vitest.config.ts and a second attempt: a test that fails on a slow machine would count as a killed
- * mutant.
+ * The fast tier and the tests of single page scripts, with the limits of vitest.config.ts. A failed test gets a second attempt: if it
+ * failed because the machine is slow, it would count as a killed mutant.
  */
 export const testLimits = {
   testTimeout: 300_000,

@@ -20,7 +20,7 @@ const sampleChecker = {
     return Object.fromEntries(mutants.map((mutant) => [mutant.id, check(mutant)]));
   },
 
-  /** One group, so that the file is read only once. */
+  /** There is one group, so that the file is read only once. */
   group: (mutants: readonly IdentifiedMutant[]) => [mutants.map(({ id }) => id)],
 };
 

@@ -23,7 +23,7 @@ const started: Readonly<Record<string, readonly string[]>> = {
   'test/integration/cli/command.ts': ['services/cli/main.ts'],
 };
 
-/** Services read no files of the repository; they only mention its docs. */
+/** The code of services reads no files of the repository. It only mentions docs. */
 const readsFiles = (path: string) => !path.startsWith('services/');
 
 const isSource = (path: string) => /\.(?:tsx?|mts|mjs)$/.test(path);
@@ -42,9 +42,9 @@ export async function changedFiles(root: string, since = 'HEAD'): Promise<string
 }
 
 /**
- * Returns the files of `tests` that a change of the files `changed` can break: those that import a changed file, directly or through other
- * modules, those that start a process or render a chart that contains one, and those whose modules mention a changed file that is not a
- * module, or its folder. All paths are relative to `root`.
+ * Returns those files of `tests` that a change of the files `changed` can break. A test can break in three cases: it imports a changed
+ * file, directly or through other modules; it starts a process or renders a chart that contains one; or its modules mention a changed file
+ * that is not a module, or the folder of such a file. All paths are relative to `root`.
  */
 export async function affectedTests(
   root: string,
@@ -65,7 +65,7 @@ export async function affectedTests(
   for (const [path, { imports }] of modules) {
     for (const to of [...imports, ...(started[path] ?? [])]) importers.set(to, [...(importers.get(to) ?? []), path]);
   }
-  // No remaining module imports a deleted one; the modules that imported it are changed, too.
+  // If a module was deleted, the modules that imported it are changed too.
   const queue = [...isAffected.keys(), ...changed];
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     for (const importer of importers.get(path) ?? []) {
@@ -87,7 +87,7 @@ function names(source: string, file: string): boolean {
   return code.includes(basename(file)) || specific.some((folder) => namesFolder(code, folder));
 }
 
-/** Whether a string in the code ends with the folder, or continues with a variable. A longer string mentions other files only. */
+/** Whether a string in the code ends with the folder, or continues with a variable. A longer string mentions only other files. */
 function namesFolder(code: string, folder: string): boolean {
   return ["'", '`', '$', '*'].some(
     (end) => code.includes(`${folder}${end}`) || code.includes(folder.slice(0, -1) + end),

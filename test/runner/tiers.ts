@@ -11,8 +11,9 @@ export const pageScriptTag = 'page-script';
 export type Tier = 'fast' | 'long';
 
 /**
- * Returns the tiers of the tests in a file. The comment `@module-tag long` puts the whole file into the long tier; `tags: 'long'` on a test
- * or a suite, and `isLong: true` on a page of the corpus, put that part there. `testCorpus` puts the PDFs of pages that are also captured as images there.
+ * Returns the tiers of the tests in a file. The comment `@module-tag long` puts the whole file into the long tier. `tags: 'long'` puts a
+ * test or a suite there, and `isLong: true` a page of the corpus. If a page is captured both as an image and as a PDF, `testCorpus` puts
+ * the PDF into the long tier.
  */
 export function tiersOf(source: string): readonly Tier[] {
   if (/^(?:\/\/| \*) @module-tag long\b/m.test(source)) return ['long'];

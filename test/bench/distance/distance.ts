@@ -99,7 +99,7 @@ async function measure(fleet: Fleet, store: string, answer: Answer): Promise<num
   return missed;
 }
 
-/** The order rotates, so that a renderer does not always follow the same other one. */
+/** The order rotates, so that a renderer does not always run after the same one. */
 const rotated = (turn: number) =>
   renderers.map((_, index) => renderers[(index + turn) % renderers.length] ?? renderers[0]);
 

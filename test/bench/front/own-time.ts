@@ -10,7 +10,8 @@ const headers = { 'content-type': 'application/json', authorization: `Bearer ${b
 const seconds = 5;
 const slots = 8;
 /**
- * A renderer that takes no time makes NATS the bottleneck: 8 concurrent captures then wait for each other's writes.
+ * Renderer time of the measurement. With a renderer that takes no time, NATS would be the bottleneck: 8 concurrent captures would wait for
+ * each other's writes.
  */
 const measured = [
   { connections: 1, renderMs: 0 },

@@ -21,8 +21,8 @@ interface Captures {
 }
 
 /**
- * Measures small captures of the whole service, alone and then next to each hostile page. Compares the times with those of all captures
- * alone so far, because the 99th percentile of a few dozen is the slowest one.
+ * Measures small captures of the whole service, alone and then next to each hostile page. Each result is compared with all captures that
+ * have run alone so far. Otherwise the 99th percentile of a few dozen captures would be the slowest one.
  */
 export async function benchNeighbors({ only }: { readonly only: string | undefined }): Promise<void> {
   await using parts = new AsyncDisposableStack();

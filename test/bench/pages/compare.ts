@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import type { SlowScroll } from './slow-scroll.ts';
 
-/** Pictures are compared at this width, at which a shift of a few pixels and the edges of letters do not count. */
+/** Width at which pictures are compared. At this width, a shift of a few pixels and the edges of letters do not count. */
 const compareWidth = 160;
-/** Channels (0 to 255) with a larger difference differ. */
+/** Minimum difference of a channel (0 to 255) from which pixels differ. */
 const maxDrift = 48;
 
 /**

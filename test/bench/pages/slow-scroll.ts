@@ -3,7 +3,7 @@ import sharp from 'sharp';
 
 /** The time for which a person looks at each position, in milliseconds. */
 const lookMs = 400;
-/** Half a viewport per step, so that content that appears at the edge is captured in the middle. */
+/** Height of a step as a share of the viewport. With half a viewport, content that appears at the edge is captured in the middle. */
 const stepShare = 0.5;
 /** The height to which endless pages are scrolled, in CSS pixels. */
 const maxHeight = 20_000;
@@ -28,7 +28,7 @@ export interface SlowScroll {
 export async function scrollSlowly(page: Page): Promise<SlowScroll> {
   const { width, height: viewHeight } = page.viewportSize() ?? { width: 1280, height: 720 };
   const step = Math.floor(viewHeight * stepShare);
-  // Scrolls to the end and back first, so that lists and lazy images have their final height.
+  // The page is scrolled to its end and back first, so that lists and lazy images have their final height.
   for (let y = 0; y < (await heightOf(page)); y += step) {
     await scrollTo(page, y);
     await page.waitForTimeout(lookMs / 3);

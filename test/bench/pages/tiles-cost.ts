@@ -8,11 +8,11 @@ import { startBenchEngine } from './engine.ts';
 const rounds = 9;
 const captureTimeoutMs = 60_000;
 const viewport = { width: 1280, height: 800, deviceScaleFactor: 1 } as const;
-/** The first page is encoded by Chromium as a whole, the second is joined from several pictures with both strategies. */
+/** Two pages. Chromium encodes the first as a whole; the second is joined from several pictures with both strategies. */
 const sectionCounts = [30, 55] as const;
 const goal = 2.5;
 
-/** Measures a page that is captured in tiles, and the same page with scenes that are too narrow for tiles, in alternation. */
+/** Measures a page that is captured in tiles and the same page with scenes that are too narrow for tiles. The two alternate. */
 export async function benchTilesCost(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const say = (line: string) => process.stdout.write(`${line}\n`);

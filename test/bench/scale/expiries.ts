@@ -24,13 +24,13 @@ const goalPerSecond = 2000;
 export interface ExpiryRate {
   readonly captures: number;
   readonly perSecond: number;
-  /** Processor time of the leader for each expiry: on a busy machine it is more reliable than the rate. */
+  /** Processor time of the leader for each expiry. On a busy machine, it is more reliable than the rate. */
   readonly cpuMs: number;
   readonly goal: number;
 }
 
 /**
- * Runs the leader's expiry sweep on captures past their expiry. A real server has the records and the index; the bucket is a separate
+ * Runs the leader's expiry sweep on captures past their expiry. The records and the index are on a real server. The bucket is a separate
  * process that answers each removal after 50 ms.
  */
 export async function measureExpiries(captures = 20_000): Promise<ExpiryRate> {
@@ -77,7 +77,7 @@ export async function measureExpiries(captures = 20_000): Promise<ExpiryRate> {
   };
 }
 
-/** A separate process, so that its processor time does not count for the leader. */
+/** The process is separate, so that its processor time does not count for the leader. */
 async function startSlowBucket(parts: AsyncDisposableStack): Promise<string> {
   let address = '';
   const bucket = await startProcess({

@@ -14,7 +14,9 @@ import { wideBytes } from '../../harness/limits.ts';
 
 const inFlight = 5000;
 const maxInFlight = 10_000;
-/** A limit that the account nearly reaches. Then as many reservations as possible are named, and releases are written immediately. */
+/**
+ * A limit that the account nearly reaches. In this case, as many reservations as possible are named, and releases are written immediately.
+ */
 const nearlyAll = inFlight + 500;
 const slots = 100;
 const checks = 500;
@@ -36,7 +38,7 @@ export async function benchInFlight(goals: Goals): Promise<void> {
   };
   await renderer.start(slots);
   parts.defer(() => renderer.stop());
-  // Without this, the jobs would never end if something fails earlier.
+  // Without this call, the jobs would never end if something fails earlier.
   parts.defer(() => held.resolve());
 
   const statuses = new Map<string, number>();

@@ -36,7 +36,8 @@ export async function measureStoredCaptureMemory(captures = 100_000): Promise<St
   await using parts = new AsyncDisposableStack();
   const profPort = await freePort();
   const { session } = await startBenchNats(parts, `prof_port: ${profPort}\n`);
-  // The server keeps message ids for the duplicate window, independent of the number of stored captures: the window is short here.
+  // The server keeps message ids for the duplicate window. They do not depend on the number of stored captures, so the window is short
+  // here.
   const { config } = await session.jsm.streams.info(streamNames.expiry);
   await session.jsm.streams.update(streamNames.expiry, { ...config, duplicate_window: nanos(1000) });
   const heap = () => heapOf(profPort);

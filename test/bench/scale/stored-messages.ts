@@ -11,7 +11,7 @@ const captures = 50;
 const alone = 5;
 const goal = 8;
 
-/** Less than a part of the embedded store: such a file consists of a part and a head. */
+/** Size of a file. It is smaller than a part of the embedded store, so the file consists of a part and a head. */
 const fileBytes = 100_000;
 
 /** The content that each stream gets for a capture. */
@@ -28,7 +28,9 @@ const contents: Readonly<Record<string, string>> = {
 /** Messages and bytes stored so far, by stream. */
 type Stored = ReadonlyMap<string, { readonly messages: number; readonly bytes: number }>;
 
-/** Measures the messages that JetStream stores for a capture: each is a disk write, with three nodes on three disks. */
+/**
+ * Measures the messages that JetStream stores for a capture. Each message is a disk write; with three nodes it is written on three disks.
+ */
 export async function benchStoredMessages(goals: Goals): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const { session, front } = await startService(parts);
@@ -60,7 +62,7 @@ export async function benchStoredMessages(goals: Goals): Promise<void> {
     const before = await storedIn(session);
     counted.clear();
     for (let number = 1; number <= captures; number++) await capture(number);
-    // A release is written with the next admission; there is none after the last capture.
+    // A release is written with the next admission, but the last capture is not followed by one.
     const limits = counted.limits();
     await settled(session);
     const after = await storedIn(session);

@@ -76,7 +76,7 @@ function ratesTable(counts: readonly number[], tasks: readonly BenchTask[], meas
       );
       const cpu = times.reduce((sum, ms) => sum + ms, 0) / times.length;
       const rate = medianOf(slots, task);
-      // Other programs affect the rate and the time of a capture more than the cores in use.
+      // The rate and the time of a capture are printed, but other programs affect them more than the cores in use.
       const busy = `${((rate * cpu) / 1000).toFixed(2)} cores`;
       return `${rate.toFixed(1)} (${rates[0]?.toFixed(1)} to ${rates.at(-1)?.toFixed(1)}; ${cpu.toFixed(0)} ms, ${busy})`;
     }),

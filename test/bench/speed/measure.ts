@@ -99,7 +99,7 @@ export async function measureIdle(contenders: readonly Contender[]): Promise<Rea
 
 const noTime: ProcessorTime = { own: {}, browsers: 0 };
 
-/** The processor share below which processes count as idle, the interval of the check, and its maximum duration. */
+/** Share of a processor below which processes count as idle, the interval of the check, and its maximum duration. */
 const rest = { share: 0.1, ms: 150, maxMs: 5000 } as const;
 
 /** Waits until the processes of a contender are idle, or for one interval if they cannot be observed. */
@@ -112,7 +112,7 @@ export async function settle({ processes }: Contender): Promise<void> {
   for (let before = timeOf(); performance.now() < end;) {
     await sleep(rest.ms);
     const after = timeOf();
-    // The sum decreases when a process ends without a parent that waits for it.
+    // The sum decreases when a process ends and its parent has not waited for it.
     if (Math.abs(after - before) <= rest.share * rest.ms) return;
     before = after;
   }

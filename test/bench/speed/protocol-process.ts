@@ -136,7 +136,7 @@ answerRequests(
       const { data } = await take(send, format, isFullPage);
       return Buffer.from(data, 'base64');
     } finally {
-      // The following is not part of the measured time, as in the floor.
+      // The following is not part of the measured time, as in the minimal script.
       if (html === undefined) void connection.send('Target.disposeBrowserContext', { browserContextId });
       else void loaded(() => send('Page.navigate', { url: 'about:blank' })).then(() => used.push(page));
     }

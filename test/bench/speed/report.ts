@@ -33,7 +33,10 @@ const goals = {
   memory: 'at most 343 MiB',
 } as const;
 
-/** Columns: p50 with the p50 of the fastest and the slowest block, and p99; then our p50 divided by that of the script and of the floor. */
+/**
+ * Columns: p50 with the p50 of the fastest and the slowest block, and p99. Then follow the ratios of our p50 to that of the script, and to
+ * that of the floor.
+ */
 export function sequentialTable(field: Field, rows: readonly Measured<SequentialResult>[]): string {
   const [toScript, toFloor] = shares(field, rows);
   return tableOf(
@@ -96,7 +99,7 @@ export function saturatedTable(field: Field, rows: readonly Measured<SaturatedRe
   );
 }
 
-/** Memory per slot by kind of process, at the moment at which the processes together used most. */
+/** Memory per slot by kind of process, at the moment at which the processes together used the most. */
 export function memoryTable(
   contenders: readonly Contender[],
   rows: readonly Measured<SaturatedResult>[],
@@ -164,7 +167,7 @@ export function ownTimeTable(
   );
 }
 
-/** The contenders that capture the HTML of an account: a script and others, the last of which has the requested isolation. */
+/** The contenders that capture the HTML of an account: a script, and others. The last of them has the requested isolation. */
 export interface IsolationField {
   readonly script: Contender;
   readonly others: readonly Contender[];

@@ -158,8 +158,8 @@ async function measurePages(
 }
 
 /**
- * Measures an account that supplies its own HTML, with the default isolation and with the requested one, and Chromium without a driver,
- * which reuses its pages and replaces only the document.
+ * Measures an account that supplies its own HTML, with the default isolation and with the requested one. Also measures Chromium without a
+ * driver, which reuses its pages and replaces only the document.
  */
 async function measureIsolation(
   { fleet: own, script, protocol }: Field,

@@ -13,8 +13,8 @@ export interface Turn<C> {
 }
 
 /**
- * Returns the turns of all contenders in order. Each round starts with another contender, and every second round has the reverse order, so
- * that a contender does not always follow the same other one.
+ * Returns the turns of all contenders in order. Each round starts with another contender, and every second round has the reverse order. A
+ * contender therefore does not always run after the same one.
  */
 export function turnsOf<C>(contenders: readonly C[], { perTurn, rounds }: Turns): Turn<C>[] {
   return Array.from({ length: rounds }, (_, round) => {

@@ -10,9 +10,7 @@ type Step = (typeof steps)[number];
 /** Milliseconds of each step, by store. */
 export type StoreTimes = ReadonlyMap<string, Readonly<Record<Step, Percentiles>>>;
 
-/**
- * Creates, looks up, reads and removes files of one size, alternately on each store, so that other load on the machine affects all of them.
- */
+/** Creates, looks up, reads and removes files of one size. The stores alternate, so that other load on the machine affects all of them. */
 export async function measureStores(
   stores: Readonly<Record<string, FileStore>>,
   { bytes, rounds }: { readonly bytes: number; readonly rounds: number },

@@ -15,7 +15,7 @@ import {
 import { allCompleted, firstOutage, limitMs, queueSome, slow } from '../under-load.ts';
 
 /**
- * Sends a signal to nats-server. Its image contains no program for that, so a pod that sees the processes of the node does it, in a
+ * Sends a signal to nats-server. Its image contains no program for that. Therefore a pod that sees the processes of the node sends it, in a
  * namespace that allows such pods. Returns the time of the signal in Unix milliseconds of the node.
  */
 async function signalNats({ cluster }: Session, name: 'SIGKILL' | 'SIGSTOP'): Promise<number> {

@@ -123,7 +123,7 @@ const upgradeFrom = (chart: string): Step => ({
     await upgrade({ ...session, chart }, []);
     await upgrade(session, []);
     await noOutage(session);
-    // Without a volume, NATS has lost its data if the new chart replaced its pod.
+    // Without a volume, NATS has lost its data if the new chart has replaced its pod.
     await makeKey(session);
     for (const region of regions) {
       const fact = await capture(session, { html: '<h1>upgraded</h1>', region, responseType: 'file' });
@@ -253,7 +253,7 @@ export const changeSteps: readonly Step[] = [
         'the last resources to be deleted',
         async () => {
           const all = await cluster.kubectl(['get', crd === '' ? kinds : `${kinds},renderregions`, '-o', 'name']);
-          // Without what every namespace contains, and without the pods of this test.
+          // Objects that every namespace contains, and the pods of this test, are omitted.
           const names = all.split('\n').filter((name) => !/^$|\/(client|site|default|kube-root-ca\.crt)$/.test(name));
           return names.length === 0 ? 'none' : Promise.reject(new Error(names.join(' ')));
         },

@@ -49,7 +49,7 @@ async function rendererDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Prom
   if (name === 'SIGKILL') await session.cluster.kubectl(['cordon', ...nodes]);
   const killedAt = Date.now();
   await signal(session, pod?.metadata.name ?? '', name);
-  // Prevents a replacement for a while: it would be ready before the loss shows.
+  // A replacement must not start for some time, because it would be ready before the loss shows.
   if (name === 'SIGKILL') await remove(session, pod);
   let outage: StatusFact;
   try {
@@ -77,7 +77,7 @@ async function rendererDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Prom
   );
 }
 
-/** The time until the Service removes a pod: soon after it has ended, and after three probes if it is stopped. */
+/** Time until the Service removes a pod: it is short if the pod has ended, and takes three probes if the pod is stopped. */
 const offTheListMs = { SIGKILL: 5000, SIGSTOP: 30_000 };
 
 /** Kills or stops one front or all controllers during captures. */

@@ -224,7 +224,7 @@ export const regionSteps: readonly Step[] = [
       causeFault(
         session,
         async () => {
-          // Drops all packets to the API server. The controllers are restarted, because open connections stay allowed.
+          // Drops all packets to the API server. The controllers are restarted, because the policy does not close open connections.
           await apiServerPorts(session, [1]);
           await satelliteOf(session).kubectl(['delete', 'pod', '-l', 'app.kubernetes.io/component=controller', ...now]);
         },

@@ -3,8 +3,8 @@
 export type Inspection = Awaited<ReturnType<typeof inspectPage>>;
 
 /**
- * The properties of a page that public bot checks read (bot.sannysoft.com, areyouheadless, the headless part of CreepJS). Sent to
- * the page as source.
+ * Returns the properties of a page that public bot checks read (bot.sannysoft.com, areyouheadless, the headless part of CreepJS). The
+ * source of this function is sent to the page.
  */
 export async function inspectPage() {
   const toText = (value: unknown) => Function.prototype.toString.call(value);

@@ -154,7 +154,7 @@ export class Site implements AsyncDisposable {
   }
 }
 
-/** Returns the maximum number of these requests that were open at the same time. */
+/** Returns how many of these requests were open at the same time at most. */
 export function peak(requests: readonly SeenRequest[]): number {
   const openAt = (moment: number) =>
     requests.filter(({ at, closedAt }) => at <= moment && (closedAt === undefined || closedAt > moment)).length;

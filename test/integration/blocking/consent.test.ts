@@ -128,7 +128,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
     const block = { ...blockNothing, cookieBanners: true };
     const session = await BlockingSession.start(page, block, blocker);
     await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
-    // Without the deadline this call would never return.
+    // Without the deadline, this call would never return.
     await session.hideBlockedLeftovers(Date.now() + 1500);
     await context.close();
   });

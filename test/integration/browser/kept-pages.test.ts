@@ -44,7 +44,7 @@ async function start(options: Partial<BrowserPoolOptions> = {}): Promise<void> {
   await Promise.all([...pages, ...last].map(({ release }) => release()));
 }
 
-/** Runs a capture of an account, or one that allows no reuse of its page. */
+/** Runs a capture of an account, or a capture that allows no reuse of its page. */
 async function capture(reuseFor?: string, end = { timedOut: false, hasCompleted: true }): Promise<CapturePage> {
   const page = await pool.acquire({ reuseFor });
   await page.page.goto(site.url());

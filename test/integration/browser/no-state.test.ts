@@ -135,7 +135,7 @@ describe.each([{ antiBot: false }, { antiBot: true }])('with antiBot $antiBot', 
     const [used = new Set(), usedNow = new Set()] = [name('planter'), name('looker')].map((by) => connections.get(by));
     expect([...usedNow].filter((connection) => used.has(connection))).toEqual([]);
     expect(usedNow.size).toBeGreaterThan(0);
-    // A visited link, or one with the style sheet of the other capture, would be red.
+    // If the page used the visited link, or the style sheet of the other capture, the box would be red.
     expect(looked.picture.at(50, 50)).toBe('#00aa00');
     expect(await filesWithSecret()).toEqual([]);
   });

@@ -64,6 +64,6 @@ test.each([false, true])('a capture with its own browser ends that browser (anti
     const stay = used.filter((pid) => now.includes(pid));
     return stay.length === used.length - 1 ? stay : undefined;
   });
-  // It was not one of the browsers that serve captures without antiBot.
+  // The browser was not one of those that serve captures without antiBot.
   if (antiBot) expect(left).toEqual(warm);
 });

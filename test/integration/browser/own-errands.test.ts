@@ -173,13 +173,13 @@ const browsers = {
   },
 };
 
-/** Visits all pages, in a context that accepts every certificate, and in one that does not, as in captures. */
+/** Visits all pages, first in a context that accepts every certificate, and then in one that accepts only valid ones, as captures do. */
 async function visitAll(name: keyof typeof browsers, proxy: RecordingProxy, ofBrowser: RecordingProxy): Promise<void> {
   const { switches, contextOptions, ...launch } = await browsers[name]();
   const { browser, close } = await launchBrowser({
     ...launch,
     sandbox: 'off',
-    // Chromium uses the last switch. Without it, requests outside of contexts would use an unreachable proxy.
+    // Chromium uses the last switch of a name. Without this one, requests outside of contexts would use an unreachable proxy.
     switches: [...switches, `--proxy-server=${ofBrowser.address}`],
   });
   try {
@@ -207,7 +207,7 @@ describe.each(Object.keys(browsers) as (keyof typeof browsers)[])('%s', (name) =
     expect([...ofBrowser.asked]).toEqual([]);
     expect(proxy.asked).toContain('https://secure.example/call');
     const others = [...proxy.asked].filter((url) => !hostsOfPages.has(new URL(url, 'http://x').hostname));
-    // The egress proxy of captures responds to these itself.
+    // The egress proxy of captures itself responds to these.
     expect(others.filter((url) => !connectivityChecks.has(url))).toEqual([]);
   });
 });

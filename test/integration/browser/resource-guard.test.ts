@@ -31,7 +31,7 @@ const generous = {
 /** Limits for the next check of the guard. Each test sets its own. */
 const guarded = { ...generous, processorShare: 0.1, log };
 
-/** One pool for all tests. Each test loses one of its two browsers, which the pool replaces. */
+/** All tests use one pool. Each test loses one of its two browsers, which the pool replaces. */
 let pool: BrowserPool;
 const parts = new AsyncDisposableStack();
 const launched: LaunchedBrowser[] = [];
@@ -67,7 +67,7 @@ beforeEach(async () => {
   before = launched.length;
 });
 
-/** Also releases the pages of a failed test before the next one. */
+/** This also releases the pages of a failed test before the next one. */
 const release = () => Promise.all(acquired.splice(0).map((page) => page.release()));
 afterEach(release);
 
@@ -135,7 +135,7 @@ describe('a capture over its limit fails alone with the name of the limit, and i
   });
 
   test('descriptors', async () => {
-    // Its processes have more than these from the start.
+    // The browser's processes have more than this number of threads from the start.
     limitTo({ descriptors: 10 });
     const greedy = await acquire();
     expect(await exceeding(greedy)).toMatch(/limit of open files and connections of a capture, 10\./);

@@ -16,7 +16,7 @@ const before = process.env.TMPDIR;
 const held: (() => void)[] = [];
 const run = promisify(execFile);
 let folder: string;
-/** An error if the disk could not be mounted. */
+/** The error if the disk could not be mounted. */
 let disk: unknown;
 let engine: TestEngine;
 let site: TestSite;
@@ -68,8 +68,8 @@ afterAll(async () => {
 });
 
 /**
- * Returns the browser processes of this file's engines, whose folders are in the folder of this file. The worker may have other engines,
- * whose processes may still hang, because they serve no captures here.
+ * Returns the browser processes of this file's engines, whose folders are in the folder of this file. The worker may have other engines.
+ * Their processes may hang, but they serve no captures here.
  */
 async function browserProcesses() {
   const all = await descendantsOf(process.pid);
@@ -93,8 +93,8 @@ async function expectGreen(bytes: Buffer, size: string, at = 300): Promise<void>
 }
 
 /**
- * Expects three consecutive correct pictures. Before them, the affected browser and its spare may each lose a
- * capture, with an outcome of `lost`. More may fail if a browser hangs, which is detected only after a while.
+ * Expects three consecutive correct pictures. Before them, the affected browser and its spare may each lose a capture, with an outcome of
+ * `lost`. If a browser hangs, more may fail, because a hang is detected only after some time.
  */
 async function expectServing(lost: readonly string[], deadlineMs: number): Promise<void> {
   const maxLost = lost.includes('CAPTURE_TIMEOUT') ? 6 : 2;

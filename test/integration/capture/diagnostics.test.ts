@@ -84,7 +84,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** @param path of the site, or an absolute address */
+/** @param path a path of the site, or an absolute address */
 async function failed(path: string, options: ShotOptions): Promise<StoredDiagnostics> {
   const thrown: unknown = await engine.render(path.startsWith('/') ? site.url(path) : path, options).then(
     () => undefined,

@@ -9,7 +9,7 @@ import { readPdf } from '../../harness/pdf.ts';
 import { rasterPage } from '../../harness/pdf-raster.ts';
 
 let engine: TestEngine;
-/** Its requests show which payloads reached the network. */
+/** The site's requests show which payloads reached the network. */
 let site: TestSite;
 let folder: string;
 /** The only red content. */

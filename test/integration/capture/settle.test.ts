@@ -72,7 +72,7 @@ beforeAll(async () => {
     // The first request never ends. The second one is repeated endlessly.
     '/poll-held': html(`<script>fetch('/news')</script>`),
     '/news': () => undefined,
-    // On a busy machine, requests at shorter intervals would overlap, and count as one that does not end.
+    // At shorter intervals, requests would overlap on a busy machine, and count as one that does not end.
     '/poll-often': html(`<script>setInterval(() => fetch('/now.png'), 200)</script>`),
     '/delay-0': turning(15_000),
     '/delay-2000': turning(1000),
@@ -131,7 +131,7 @@ test.each([0, 60])(
 );
 
 test('boxes laid out only when visible have the height of their contents after the wait', async () => {
-  // Measured right after the insertion, before the page can be drawn with the boxes.
+  // The boxes are measured right after the insertion, before the page can be drawn with them.
   const box =
     '<div style="content-visibility:auto;contain-intrinsic-size:auto 20px"><p style="margin:0;height:100px"></div>';
   const script = `

@@ -5,7 +5,7 @@ import { Site } from '../../harness/site/site.ts';
 /** Response timeout of the egress proxy, shorter than the timeout of a page. */
 const responseTimeoutMs = 300;
 
-/** Longer than the default of the proxy, and shorter than half of the timeout, which scripts and style sheets have. */
+/** A time that is longer than the default of the proxy, and shorter than half of the timeout, which applies to scripts and style sheets. */
 const slowMs = 4 * responseTimeoutMs;
 const timeout = 10_000;
 
@@ -13,7 +13,7 @@ let engine: TestEngine;
 let site: Site;
 
 beforeAll(async () => {
-  // Most of these tests wait, so that several can run concurrently.
+  // Most of these tests only wait, so several can run concurrently.
   engine = await TestEngine.start({ slots: 4 }, ['127.0.0.0/8'], { limits: { responseTimeoutMs } });
   site = await Site.start();
 });

@@ -93,7 +93,7 @@ test(
     }
     const before = await contentOf(controller);
     await follow(commandsOf('Back up'));
-    // A later change, and an accidental deletion.
+    // A change after the backup, and an accidental deletion.
     await front.js.publish('$KV.db.account.d', '{}');
     await controller.jsm.streams.delete(streamNames.files);
     await provision(controller.jsm, streamSettings, ['us-east']);

@@ -95,7 +95,7 @@ describe('spec.replicas of a Deployment', () => {
     async () => {
       const { objects } = await renderAnew({ ...scaledFronts, keepReplicas: true }, clusterArgs);
       expect(replicasOf('front', objects)).toBe(7);
-      // Without an autoscaler the number is that of the values.
+      // Without an autoscaler, the number of replicas comes from the values.
       expect(replicasOf('renderer-us-east', objects)).toBe(1);
     },
     helmDeadlineMs,

@@ -5,7 +5,7 @@ import { envOf, find, helmDeadlineMs, podOf, render } from '../../harness/helm.t
 const own = { enabled: false, url: 'tls://connect.ngs.global' };
 const satellite = { role: 'satellite', auth: { existingSecret: 'hub-auth' }, regions: [{ name: 'asia-east' }] };
 
-/** Returns what a Deployment has of the login: its variables and its volume, each with where the container sees it. */
+/** Returns the parts of a Deployment that contain the login: variables and a volume, each with the path at which the container sees it. */
 async function loginOf(values: object, name: string) {
   const deployment = find(await render(values), 'Deployment', `wc-webcapture-${name}`);
   const { volumes = [], containers = [] } = podOf(deployment) ?? {};

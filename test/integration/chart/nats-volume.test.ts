@@ -63,7 +63,7 @@ test.each<[string, object]>([
       const settings = settingsOf(objects);
       await provision(jsm, settings, ['us-east']);
       expect(await jsm.streams.names().next()).toHaveLength(Object.keys(streamNames).length);
-      // Streams without a limit share what is not used.
+      // Streams without a limit share the unused space.
       await js.publish('captures.us-east.interactive.0', 'job');
       const { files } = settings.maxBytes;
       const larger = { ...settings, maxBytes: { ...settings.maxBytes, files: files + 1024 ** 2 } };

@@ -24,7 +24,7 @@ describe('a folder is locked', () => {
       /Process \d+ of elsewhere is using .*; if it is no longer running, remove .*\.lock\./,
     );
     await expect(openLocked('running', `${process.ppid} ${hostname()}`)).rejects.toThrow('is using');
-    // Its owner is about to write its process id.
+    // The lock belongs to a process that is about to write its process id.
     await expect(openLocked('begun', '')).rejects.toThrow('Another process is using');
   });
 
@@ -66,7 +66,7 @@ describe('an untrusted output folder', () => {
       });
       expect(await readFile(path, 'utf8')).toBe(journal);
     }
-    // Complete lines are kept, even if the process was killed at once.
+    // Complete lines are kept, even if the process was killed immediately.
     for (const [journal, states] of [
       [linesOf([first(service)]).slice(0, 30), 0],
       [`${linesOf([first(service), begun(`${'a'.repeat(120)}-100000.webp`)])}{"type":"sav`, 1],

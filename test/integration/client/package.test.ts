@@ -24,8 +24,8 @@ async function installCommands(): Promise<{ readonly fromRelease: string; readon
 const archive = `webcapture-client-${version}.tgz`;
 
 /**
- * Copies what the client needs of this checkout to a folder, because npm changes the package.json of the client while it packs, and other
- * tests import the client.
+ * Copies those files of this checkout that the client needs to a folder. npm changes the package.json of the client while it packs, and
+ * other tests import the client.
  */
 async function copyCheckout(folder: string): Promise<string> {
   const copy = join(folder, 'checkout');
@@ -45,7 +45,7 @@ async function packForRelease(checkout: string, folder: string): Promise<void> {
   await run('bash', ['-ec', commands.join('\n')], { cwd: checkout, env: { ...process.env, files: folder } });
 }
 
-/** Settings of npm: its cache has the dependencies, as this repository uses them, too. */
+/** Settings of npm. Its cache contains the dependencies, because this repository uses them too. */
 const offline = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_fund: 'false' };
 
 test(

@@ -75,7 +75,7 @@ test('readQueue counts waiting captures by priority, without jobs that are held,
     results: { waiting: 0, oldestMs: null },
   });
   if (facts.kind !== 'answered') return;
-  // The age is that of the older of the two shards.
+  // The age is that of the older shard.
   for (const told of [facts.waiting['us-east']?.oldestInteractiveMs, facts.waiting['eu-west']?.oldestBackgroundMs]) {
     expect(told).toBeGreaterThanOrEqual(100);
     expect(told).toBeLessThan(60_000);
@@ -153,7 +153,7 @@ test('readQueue lists missing streams and consumers', async () => {
 
 test('if consumers do not answer, the queue is reachable and their last known counts are kept', async () => {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
-  // As if the consumers had no leader: the server answers neither their list nor requests about them.
+  // The consumers behave as if they had no leader: the server answers neither their list nor requests about them.
   const silent = ['$JS.API.CONSUMER.LIST.>', '$JS.API.CONSUMER.INFO.CAPTURES.us-east-background-3'];
   const users = [
     { user: 'all', password: 'all' },
@@ -212,7 +212,7 @@ test('the fleet is unknown right after a connection, and while there is no conne
         return { server_id: 'S', client_id: link.id };
       },
     },
-    // The queue is therefore unreachable, which does not matter here.
+    // The queue therefore seems unreachable, which does not matter here.
     jsm: undefined,
   } as unknown as NatsSession;
   const collector = new Collector({

@@ -33,7 +33,7 @@ describe('dead letters:', () => {
     void done.then(() => (ended = true));
     return async () => {
       aborter.abort();
-      // The leader stops after a few responses of the server; the next letter would not arrive for 2 s.
+      // The leader needs only a few responses of the server to stop. The next letter would arrive after 2 s.
       for (let answers = 0; answers < 10 && !ended; answers++) await on().letters();
       expect(ended).toBe(true);
       await done;
@@ -141,7 +141,7 @@ describe('dead letters:', () => {
     await until('the other', async () => (await on().letters()) === 2);
     const stop = lead();
     await until('both to be settled', async () => (await on().letters()) === 0);
-    // The renderer that terminates a job records why; the server has already removed the job.
+    // The renderer that terminates a job records why. The server has removed the job by then.
     expect((await capture.record())?.status).toBe('queued');
     await stop();
   });

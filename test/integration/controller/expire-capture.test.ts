@@ -108,7 +108,7 @@ describe('the expiry of captures:', () => {
     if (failed === null) throw new Error('there is no record');
     await new FollowUps(deps.tasks, deps.expiryIndex).schedule(failed);
     expect(await expiriesOf(on().session, record.uuid)).toEqual([diagnostics.expiresAt]);
-    // This task exists for every failed capture.
+    // Every failed capture has this task.
     await expireCapture(record, deps);
     expect(await store.stat(name)).not.toBeNull();
     expect((await stored(record))?.bytes).toEqual({ storedBytes: 64 });

@@ -81,7 +81,7 @@ test('in the current minute each capture expires at its own time, and the entrie
   await sweep.pass(term);
   expect(await expired()).toEqual([true, true, false]);
   expect(Object.values(await subjects())).toEqual([3]);
-  // A late entry for the current minute.
+  // This is a late entry for the current minute.
   const [late] = await completedMany(1, start + 30_000);
   now = start + 56_000;
   await sweep.pass(term);
@@ -129,7 +129,7 @@ test('distant expiries are indexed by day, and moved to their minutes before the
   await sweep.expandDays(term);
   expect(await subjects()).toEqual({ [expirySubject(day)]: 2 });
   now = Math.floor(expiresAt / (24 * hour)) * 24 * hour - expandAheadMs;
-  // From here on, new entries are no longer indexed by day.
+  // From this time on, new entries are no longer indexed by day.
   expect(expiresAt - now).toBeLessThan(nearMs);
   await sweep.expandDays(term);
   expect(await subjects()).toEqual({ [minuteSubject(expiresAt)]: 2 });

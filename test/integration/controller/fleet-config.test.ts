@@ -11,7 +11,7 @@ import { isReady, leads, useControllers } from './support/test-controllers.ts';
 // One server, with controllers that start and stop. The tests depend on their order.
 const { session, live, start, stop, found } = useControllers();
 
-/** The byte limit of the files, which shows who configured the streams last. */
+/** The byte limit of the files. It shows which controller has configured the streams last. */
 const filesLimit = async () => (await session().jsm.streams.info(streamNames.files)).config.max_bytes;
 const mebibyte = 1024 * 1024;
 const limited = (mebibytes: number) => ({ WEBCAPTURE_FILES_MAX_BYTES: String(mebibytes * mebibyte) });
@@ -43,15 +43,15 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     const record = await found();
     await stop(hub);
     const before = await session().jsm.streams.info(streamNames.files);
-    // As if the record belonged to the installation of another cluster.
+    // The record looks as if it belonged to the installation of another cluster.
     if (record === undefined) throw new Error('there is no record');
     const theirs = { ...record, hub: { ...record.hub, id: 'their uid', name: 'webcapture/wc' } };
     await live().put(fleetConfigKey, theirs);
-    // Other values: more regions, and other limits.
+    // The values differ: more regions, and other limits.
     const second = await start('second', { ...limited(4), WEBCAPTURE_REGIONS: 'us-east:0,us-west:0' });
     const warnings = () => second.lines.filter(({ message }) => message.includes('differs from that of the fleet'));
     await until('it to warn', () => warnings().length > 0);
-    // An election and changes of the streams would take less time.
+    // Within this time, an election or a change of the streams would happen.
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(await leads(second)).toBe(false);
     expect(await (await fetch(`${second.opsUrl}/readyz`)).text()).toContain(

@@ -16,9 +16,9 @@ let renderer: StandInRenderer;
 beforeAll(async () => {
   broker = await TestBroker.start();
   session = await broker.connect();
-  // Its first heartbeats are lost, because the bucket does not exist yet.
+  // The renderer's first heartbeats are lost, because the bucket does not exist yet.
   renderer = new StandInRenderer(session, 'us-east', 'us-east-1');
-  // All start at once, on a server without any stream.
+  // All processes start at the same time, on a server without any stream.
   controllers = await Promise.all(
     [1, 2, 3].map((index) =>
       TestController.start({
@@ -42,7 +42,7 @@ const leaders = async () => {
   return values.filter((value) => value === 1).length;
 };
 const names = () => session.jsm.streams.names().next();
-/** A request that is pending when the server is killed is not waited for. */
+/** Returns whether all streams exist. If the server is killed during the request, the timeout ends the wait. */
 const complete = async () =>
   (await withDeadline(names(), 1000, 'listing the streams')).length === Object.keys(streamNames).length;
 const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
@@ -84,7 +84,7 @@ test('a server that lost its disk is set up again, and no renderer is reported a
   await until('a new word on the status', async () => (await reportOf(session))?.overall === 'operational');
   measured('NATS restarted with an empty disk, status operational', took());
   await until('one to lead', async () => (await leaders()) === 1);
-  // After this time, missed heartbeats count as silence: 5 s and two readings.
+  // Time after which missed heartbeats count as silence: 5 s and two readings.
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, 7500 - took())));
   const said = controllers.flatMap((controller, index) => controller.changes('engine.us-east').slice(before[index]));
   // Another controller may have become the leader.

@@ -12,7 +12,7 @@ import { recordingLog, type LogLine } from './support/recording-log.ts';
 import { TcpGate } from './support/tcp-gate.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
-/** Like the production times, but a third as long. */
+/** Times in the ratios of production, but a third as long. */
 const times: LeaseTimes = { ttlMs: 2000, marginMs: 500, renewMs: 400, retryMs: 100, pollMs: 100, requestMs: 400 };
 
 let nats: TestNats;
@@ -30,7 +30,7 @@ class Clock {
 }
 
 describe('a lease', () => {
-  // So slow that neither the TTL of the server nor its speed matters.
+  // Times that are so long that neither the TTL of the server nor its speed matters.
   const slow = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
   const candidate = (name: string, clock: Clock) => new Lease(natsLeaseStore(live, slow), name, slow, clock.now);
 
@@ -119,7 +119,7 @@ describe('the report of a former leader', () => {
   const stored = async () => (await live.get<StatusReport>('status'))?.value.at;
 
   test('is refused once its successor has written, even if the former leader believes that it leads', async () => {
-    // The former leader has lost its lease, but does not know yet.
+    // The former leader has lost its lease, but does not know it yet.
     const former = new StatusWriter(live, { holds: () => true, confirm: () => Promise.resolve(false) });
     const successor = new StatusWriter(live, leading);
     expect(await former.write(report(1))).toBe(true);
@@ -149,10 +149,10 @@ describe('the election:', () => {
     for (const stop of stops.splice(0)) await stop();
   });
 
-  /** The names of those that act as leader now, and of all leaders in order. */
+  /** The names of the candidates that act as leader now, and of all leaders so far in order. */
   const acting = new Set<string>();
   const terms: string[] = [];
-  /** The same without repetitions: on a busy machine a leader may lose the lease and get it back. */
+  /** The leaders without repetitions. On a busy machine, a leader may lose the lease and get it back. */
   const turns = () => terms.filter((name, index) => name !== terms[index - 1]);
   let mostAtOnce = 0;
   const candidate = (name: string, session: NatsSession, itsTimes = times) => {
@@ -193,7 +193,7 @@ describe('the election:', () => {
   });
 
   test('a leader that stops is succeeded at once', async () => {
-    // Far too long for the successor to have waited for the expiry.
+    // A successor that waits for the expiry would need far more time.
     const long = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 10_000 };
     const a = candidate('a', nats.session, long);
     await until('a to lead', () => acting.has('a'));

@@ -6,7 +6,7 @@ import { reportOf } from './support/status.ts';
 import type { TestController } from './support/test-controller.ts';
 import { isReady, leads, useControllers } from './support/test-controllers.ts';
 
-// As in a rolling update, the old controllers stay until the new ones are ready. The tests depend on their order.
+// The old controllers stay until the new ones are ready, as in a rolling update. The tests depend on their order.
 const { session, start, stop, found } = useControllers({ vacantMs: 1500 });
 const durablesOf = async (region: string) => {
   const all: string[] = [];
@@ -30,13 +30,13 @@ describe('among the controllers of an installation', { timeout: 90_000 }, () => 
     const started = performance.now();
     await until('it to be ready', () => isReady(newer));
     await until('it to lead', () => leads(newer));
-    // Waiting for an expired lease would take that long.
+    // Waiting for an expired lease would take this time.
     expect(performance.now() - started).toBeLessThan(20_000);
     expect((await found())?.values.regions).toBe('eu-west:0,us-east:0');
     await until('the status of the new region', async () => (await componentsOf()).includes('engine.eu-west'));
     expect(await durablesOf('eu-west')).toHaveLength(9);
     const others = [old, another];
-    // A controller that has resigned still ends its term.
+    // A controller that has resigned still has to end its term.
     await until('no other one to lead', async () => !(await Promise.all(others.map(leads))).includes(true));
     expect(await Promise.all(others.map(isReady))).toEqual([true, true]);
   });

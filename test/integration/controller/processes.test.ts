@@ -28,7 +28,7 @@ async function startPair() {
   const leads = async (part: ServiceProcess) => /^webcapture_controller_leader\{.*\} 1$/m.test(await part.metrics());
   return {
     holder,
-    /** According to its own metrics. */
+    /** Whether a controller leads according to its own metrics. */
     leads,
     leader: async () => {
       const name = await until('a leader', holder);

@@ -39,7 +39,7 @@ beforeEach(async () => {
   }
 });
 
-/** An audit at a later time, since it skips records of the last minutes. */
+/** Runs an audit at a later time, because an audit skips records of the last minutes. */
 function auditing(aheadMs = 11 * minute, changes: Partial<AuditDeps> = {}) {
   const { session } = on();
   const tools = tasking(on());

@@ -195,7 +195,7 @@ describe('a refresh', () => {
     await expect(runAt(now, dying)).rejects.toThrow('died');
     expect(await queue()).toEqual([]);
     nearly(now + 20_000, await dueAt('dispatch', record, 1));
-    // The unfinished task is repeated, and so is the one that was scheduled before.
+    // The unfinished task is repeated, and so is the task that was scheduled before it.
     await runAt(now);
     for (let times = 0; times < 2; times++) {
       await recoverLostJob({ account, uuid: record.uuid, revision: 1 }, deps);

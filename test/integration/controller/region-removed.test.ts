@@ -122,7 +122,7 @@ describe('when a region is removed while its captures wait', { timeout: 120_000 
     const first = await start(both);
     const uuid = await queue();
     await end(first);
-    // Its heartbeats make the front accept captures, but it takes none yet.
+    // The heartbeats make the front accept captures, but the renderer takes none yet.
     const renderer = new StandInRenderer(await broker.connect(), 'eu-west');
     const beating = setInterval(() => void renderer.say(), 1000);
     await renderer.say();

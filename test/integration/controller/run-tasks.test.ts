@@ -26,7 +26,7 @@ beforeAll(async () => {
 beforeEach(() => nats.session.jsm.streams.purge(streamNames.tasks));
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** A failed test must not leave its leader to the next one. */
+/** The leader of a failed test must not affect the next test. */
 const leading: AbortController[] = [];
 afterEach(() => leading.splice(0).forEach((aborter) => aborter.abort()));
 
@@ -53,7 +53,7 @@ function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, over
       const value = counter?.values.find(({ labels }) => labels['kind'] === 'expiry' && labels['outcome'] === outcome);
       return value?.value ?? 0;
     },
-    /** Returns whether the work ended at once, before any response or timer. */
+    /** Returns whether the work ended immediately, before any response or timer. */
     async stop(): Promise<boolean> {
       let ended = false;
       void done.then(() => (ended = true));

@@ -47,7 +47,7 @@ async function queueSilently(account: string): Promise<string> {
   return record.uuid;
 }
 
-/** Queues a capture without a signal, and takes its job as a renderer that dies. `held` is for the heartbeat. */
+/** Queues a capture without a signal, and takes its job like a renderer that dies. `held` is for the heartbeat. */
 async function takeSilently(account: string): Promise<{ uuid: string; held: string }> {
   const uuid = await queueSilently(account);
   const shard = backgroundShardOf(account, backgroundShards);

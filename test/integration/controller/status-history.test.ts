@@ -14,7 +14,7 @@ const start = Date.parse('2026-03-10T12:00:00Z');
 let now = start;
 
 let nats: TestNats;
-/** With the rights of a controller. */
+/** The connection has the rights of a controller. */
 let session: NatsSession;
 beforeAll(async () => {
   nats = await startTestNats(['us-east']);
@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 const names = ['queue', 'storage', 'engine', 'engine.us-east'];
 
-/** A status with these states, else operational; storage and regions were last read `unheardMs` ago. */
+/** Returns a status with these states; other components are operational. Storage and regions were last read `unheardMs` ago. */
 function report(states: Readonly<Record<string, StatusValue>> = {}, unheardMs = 0): StatusReport {
   const components = names.map((name) => {
     const status = states[name] ?? 'operational';
@@ -54,7 +54,7 @@ function report(states: Readonly<Record<string, StatusValue>> = {}, unheardMs = 
 
 class Controller {
   leads = true;
-  /** The answer of the lease store to a confirmation. */
+  /** The answer of the lease store when the lease is confirmed. */
   isConfirmed = true;
   readonly history = new StatusHistory({
     db: new Entries(session, 'db'),
@@ -186,7 +186,7 @@ describe('a controller that restarts', () => {
     before.observe(2);
     before.observe(1, { 'engine.us-east': 'partial_outage' });
     await before.write();
-    // Observed, but not written.
+    // The time was observed, but not written.
     now += 4 * minute;
     await new Entries(nats.session, 'live').put('status', report({ 'engine.us-east': 'partial_outage' }));
     now += 20_000;

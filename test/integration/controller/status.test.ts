@@ -12,7 +12,7 @@ import { StandInRenderer } from './support/stand-in-renderer.ts';
 import { reportOf, untilShown } from './support/status.ts';
 import { TestController } from './support/test-controller.ts';
 
-// The production times, except for the regular writes: the test measures how soon the status is correct.
+// The times of production, except for the regular writes, because the test measures how soon the status is correct.
 let broker: TestBroker;
 let session: NatsSession;
 let controller: TestController;
@@ -88,7 +88,7 @@ test('the last renderer that leaves shows within seconds, and the engine has a p
   await renderers[0]?.stop();
   const { tookMs, component } = await untilShown(session, 'engine.us-east', 'major_outage');
   measured('the last renderer left, status turned', tookMs);
-  // The renderer has withdrawn its heartbeat, so its silence need not be noticed first.
+  // The renderer has withdrawn its heartbeat, so the controller need not wait until it is silent.
   expect(component.message).toMatch(
     /^0 of 2 renderers healthy: us-east-2 has not been heard for \d+ s, 1 more missing$/,
   );

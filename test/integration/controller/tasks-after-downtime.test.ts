@@ -40,7 +40,7 @@ test('work that became due while no controller was running is done by the next o
   await until('it to lead', async () => (await first.metric('webcapture_controller_leader')) === 1);
   await first.stop();
 
-  // The last actions of the renderer: a file that expires after 1 s, and a capture with overdue refreshes.
+  // The renderer has left a file that expires after 1 s, and a capture with overdue refreshes.
   const short = await completed({ account: 'down', expiresAt: Date.now() + 1000 });
   const interval = { refreshIntervalMs: hour };
   const refreshed = await completed({ account: 'down', persistence: interval, expiresAt: Date.now() + 100 * hour });
@@ -48,7 +48,7 @@ test('work that became due while no controller was running is done by the next o
   const due = await deps.captures.change(refreshed, (record) => ({ ...record, nextRefreshAt: missed }));
   const followUps = new FollowUps(tasks, new ExpiryIndex(session));
   for (const record of [short, due ?? refreshed]) await followUps.schedule(record);
-  // The last action of the front: a capture whose job was never queued.
+  // The front has left a capture whose job was never queued.
   const accepted = newRecord({ account: 'down', priority: 'background', tokenCost: 2 });
   await tasks.schedule({ kind: 'dispatch', account: 'down', uuid: accepted.uuid, revision: 0 }, Date.now() + 500);
   await deps.captures.create(accepted);

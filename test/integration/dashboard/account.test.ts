@@ -94,7 +94,7 @@ describe('keys', () => {
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     expect(await links.allInnerTexts()).toEqual(['Captures', 'Usage']);
     await expectAccessible(page);
-    // The first page is one that the key may use.
+    // The first page that is shown is one that the key may use.
     await page.goto(`${service().url}/dashboard/#/`);
     await page.getByRole('heading', { level: 1, name: 'Captures' }).waitFor();
     await untilLive(page);
@@ -135,7 +135,7 @@ describe('forms and messages', () => {
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByRole('group', { name: 'Scopes' }).getByRole('alert').waitFor();
 
-    // Only the message of a changed field ends, and the focus stays there.
+    // Only the message of the changed field disappears, and the focus stays there.
     const name = dialog.getByLabel('Name');
     await name.fill('\u007F');
     await dialog.getByRole('button', { name: 'Create' }).click();

@@ -76,7 +76,7 @@ test('the form survives a reload and can be copied as a link, both without secre
   expect(await page.getByRole('tabpanel').innerText()).not.toContain('hidden-5');
   expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain('hidden-5');
 
-  // The next user does not see it.
+  // The next user must not see the request.
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain('kept');

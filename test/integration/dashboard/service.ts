@@ -26,7 +26,7 @@ export interface DashboardService {
 /** Host of the pages that the renderer can open. */
 export const site = 'https://example.com';
 
-/** Markup, marks that change the text direction, and no space for a line break, with the maximum length of a title. */
+/** Title of a page: markup, marks that change the text direction, and no space for a line break, with the maximum length. */
 const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(512)}`.slice(0, 512);
 
 /** Gives the tests of a file a front on a real nats-server. Its stand-in renderer makes real pictures. */

@@ -13,7 +13,7 @@ import { tempDir } from './support.ts';
 const ids = { id: 'GHSA-aaaa-bbbb-cccc', package: 'leaky' };
 const today = '2026-11-22';
 const exceptions = [{ ...ids, reason: 'it does no harm', until: today }];
-/** Never aborts. */
+/** A signal that never aborts. */
 const { signal } = new AbortController();
 
 /** Starts a registry and returns its address. */
@@ -111,7 +111,7 @@ test('a registry without advisories fails only a required audit', async () => {
       execFile(process.execPath, [main], { env }, (error, output) => resolve({ code: error?.code ?? 0, output }));
     });
   const reason = 'the registry does not offer advisories (405)';
-  // Sequential, as an optional audit times out after some seconds.
+  // The tests are sequential, because an optional audit times out after some seconds.
   for (const optional of [undefined, '', 'false']) {
     expect(await run(optional), optional).toEqual({ code: 0, output: `SKIPPED: ${reason}\n` });
   }

@@ -38,7 +38,7 @@ const installedRepository = template(async (root) => {
   await bootstrap(root, 'task.ts');
 });
 
-/** Makes a folder once, as npm is slow, and gives each test a copy. */
+/** Makes a folder once, because npm is slow, and gives each test a copy. */
 function template(fill: (root: string) => Promise<void>): () => Promise<string> {
   const filled = once(async () => {
     const root = await mkdtemp(join(inject('tempFolder'), 'template-'));
@@ -88,7 +88,7 @@ function startInTerminal(cwd: string, command: readonly string[]) {
   return child;
 }
 
-// npm may take long.
+// Timeout that is long enough for npm.
 describe('bootstrap', { timeout: 180_000 }, () => {
   test('installs only if the installed packages are outdated', async () => {
     const root = await repository();
@@ -106,7 +106,7 @@ describe('bootstrap', { timeout: 180_000 }, () => {
 
   test('runs the installation once if started twice concurrently', async () => {
     const root = await repository();
-    // npm waits here until both processes are this far.
+    // npm waits here until both processes have come to this point.
     await writePackage(root, {
       name: 'repository',
       private: true,

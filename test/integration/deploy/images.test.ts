@@ -8,7 +8,7 @@ import { imageConfig } from '../../../deploy/docker/image-config.ts';
 const root = new URL('../../../', import.meta.url);
 const dockerfile = await readFile(new URL('deploy/docker/Dockerfile', root), 'utf8');
 
-/** Returns the instructions of a stage, with continued lines joined. */
+/** Returns the instructions of a stage. Continued lines are joined. */
 function stage(name: string): string {
   const [, text = ''] = dockerfile.replaceAll(/\\\n\s*/g, '').split(new RegExp(`^FROM .* AS ${name}$`, 'm'));
   return text.split(/^FROM /m)[0] ?? '';

@@ -94,7 +94,7 @@ describe('startProcess', () => {
     const token = randomUUID();
     const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', browserScript, token] });
     await expect.poll(() => processesNaming(token), patient).toHaveLength(2);
-    // The guard looks for descendants before it forwards a signal.
+    // The guard must look for descendants before it forwards a signal.
     child.kill('SIGKILL');
     await child.exited;
     await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
@@ -104,7 +104,7 @@ describe('startProcess', () => {
     'knows the descendants of a process that exited, as it looks for them regularly',
     async () => {
       const token = randomUUID();
-      // A fake timer, as the search of the guard is not visible from outside.
+      // The timer is fake, because the search of the guard is not visible from outside.
       vi.useFakeTimers({ toFake: ['setInterval'] });
       onTestFinished(() => void vi.useRealTimers());
       const parent = spawn(process.execPath, ['-e', toldScript, token], { stdio: ['pipe', 'ignore', 'inherit'] });
@@ -168,7 +168,7 @@ describe('startProcess', () => {
   });
 });
 
-/** Starts a process and waits for its first line, as only then it handles signals. */
+/** Starts a process and waits for its first line, because it handles signals only after that. */
 async function startReady(options: Omit<ProcessOptions, 'onLine'>) {
   const ready = Promise.withResolvers<void>();
   const child = await startProcess({ ...options, onLine: () => ready.resolve() });

@@ -11,7 +11,9 @@ interface Manager {
   readonly matchStrings: readonly string[];
 }
 
-/** The versions that Renovate finds in deploy/tools, as it does: the named groups of all matches in the files of a manager. */
+/**
+ * Returns the versions that Renovate finds in deploy/tools. Like Renovate, reads the named groups of all matches in the files of a manager.
+ */
 async function found(): Promise<readonly { file: string; depName: string; currentValue: string }[]> {
   const { customManagers } = JSON.parse(await read('.github/renovate.json')) as { customManagers: readonly Manager[] };
   const all: { file: string; depName: string; currentValue: string }[] = [];

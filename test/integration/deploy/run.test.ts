@@ -249,7 +249,7 @@ describe('npm start', { timeout: 180_000 }, () => {
       process.kill(victim?.pid ?? 0, 'SIGKILL');
     }
     const restarts = () => service.text().match(/ (up|starting it again)/g)?.length;
-    // Four services, then a renderer again, and one line for each of the two restarts.
+    // The lines are four services, then a renderer again, and one line for each of the two restarts.
     await expect.poll(restarts, patient).toBe(7);
     await expect
       .poll(
@@ -296,7 +296,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     await service.ready();
     service.kill('SIGINT');
     await expect.poll(service.text, patient).toContain('told to stop');
-    // Within a shorter time, both signals would count as one key press.
+    // In a shorter time, both signals would count as one key press.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const begin = performance.now();
     service.kill('SIGINT');

@@ -57,7 +57,7 @@ function job(workflow: string, name: string): Job {
   return found;
 }
 
-/** The shell scripts of a job, in their order, with a command of the matrix in place of its expression. */
+/** Returns the shell scripts of a job in their order. An expression of the matrix is replaced by a command of it. */
 function scriptOf({ steps = [], strategy }: Job): string {
   const commands = strategy?.matrix.include?.flatMap(({ command }) => command ?? []) ?? [];
   return steps
@@ -202,7 +202,7 @@ test('the night runs all tests, contract, fuzz, mutation tests, benchmarks and a
   ]) {
     expect(lines).toContainEqual(expect.stringContaining(`npm run ${start}`));
   }
-  // The files that have changed are found in the history.
+  // Git history is needed to find the changed files.
   expect(job('nightly', 'nightly').steps?.[0]?.with).toMatchObject({ 'fetch-depth': 0 });
   const bench = job('nightly', 'bench');
   expect(scriptOf(bench)).toContain('npm run bench -- speed');
@@ -225,7 +225,7 @@ describe('images', () => {
       expect(uses).toBe('./.github/workflows/images.yml');
       const { inputs: known } = triggersOf('images')['workflow_call'] as { inputs: object };
       expect(Object.keys(inputs ?? {})).toEqual(Object.keys(known));
-      // A called workflow gets no more than its caller has.
+      // A called workflow has at most the permissions of its caller.
       for (const needed of Object.values(workflows.get('images')?.jobs ?? {}).flatMap((it) =>
         Object.entries(it.permissions ?? {}),
       )) {
@@ -268,7 +268,7 @@ describe('images', () => {
       { cron: expect.stringMatching(/^\d+ \d+ \* \* \*$/) as unknown },
     ]);
     const script = scriptOf(job('rebuild', 'newest'));
-    // Only the choice among the tags is run: the test does not depend on the tags of this repository.
+    // Only the part that chooses among the tags is run. The test does not depend on the tags of this repository.
     const choose = script.replace("git tag --list 'v*' --sort=-version:refname", "printf '%s\\n' $TAGS");
     expect(choose).not.toBe(script);
     const output = join(await mkdtemp(join(inject('tempFolder'), 'rebuild-')), 'output');
@@ -285,7 +285,7 @@ describe('images', () => {
 
   test('install new packages when the date changes', async () => {
     const dockerfile = (await read('deploy/docker/Dockerfile')).replaceAll(/^#.*\n/gm, '');
-    // An argument changes the layers below it. Each stage that installs packages declares it before its first command.
+    // An argument changes the layers after it. Each stage that installs packages declares it before its first command.
     for (const stage of ['layout', 'front-layout', 'renderer-layout']) {
       expect(dockerfile).toMatch(new RegExp(`^FROM .* AS ${stage}\\nARG BUILD_DATE=\\nRUN `, 'm'));
     }

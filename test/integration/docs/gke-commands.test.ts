@@ -7,7 +7,7 @@ beforeAll(async () => {
   page = await readFile(new URL('../../../docs/gke.md', import.meta.url), 'utf8');
 });
 
-/** The page with a part replaced, which must be there. */
+/** Returns the page with a part replaced. The part must exist. */
 const changed = (part: string | RegExp, by: string) => {
   const result = page.replace(part, by);
   expect(result).not.toBe(page);
@@ -25,7 +25,7 @@ test('each YAML block of docs/gke.md is a file that the tests render', () => {
   expect(page).not.toContain('```yaml');
 });
 
-// Each runs the whole page in Bash.
+// Each test runs the whole page in Bash.
 describe('the check reports', { tags: 'long' }, () => {
   test.each<[string, string | RegExp, string, RegExp]>([
     [

@@ -23,7 +23,7 @@ describe('timeouts', () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(195);
     expect(session.stats()).toMatchObject({ stalledHosts: ['a.example'], stalledRequests: 1, failedRequests: 0 });
     expect(session.failureOf(`http://a.example:${port}/`)).toBe('response-timeout');
-    // This holds for a reused connection, too, and the proxy does not send the request again.
+    // This is also true for a reused connection, and the proxy does not send the request again.
     await plain(session.server, `http://a.example:${port}/ok`);
     await expect(plain(session.server, `http://a.example:${port}/hang`)).rejects.toThrow(networkError);
     expect(session.stats().stalledRequests).toBe(2);
@@ -97,7 +97,7 @@ describe('timeouts', () => {
     expect(idle.socket.destroyed).toBe(false);
     expect(session.stats()).toMatchObject({ stalledHosts: ['deaf.example'], stalledRequests: 1, openConnections: 2 });
 
-    // The caller sets how long a tunnel must be silent to be cut.
+    // The caller determines how long a tunnel must be silent before it is cut.
     expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 60_000)).toBe(0);
     expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 300)).toBe(1);
     expect(await read(quiet.socket)).toBe('');

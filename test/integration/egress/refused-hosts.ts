@@ -1,4 +1,4 @@
-/** Splits lines of words, which are easier to read than one word per line. */
+/** Splits lines into words. A line of several words is easier to read than one word per line. */
 const words = (...lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));
 
 /** Addresses that must be refused, by range: the first and the last of each, and well-known ones. */

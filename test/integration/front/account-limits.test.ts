@@ -13,7 +13,7 @@ import { presetKey, startTestFront, type TestFront } from './test-front.ts';
 let front: TestFront;
 let fronts: string[];
 beforeAll(async () => {
-  // On a slow machine, checking many requests at once may take longer than the default timeout.
+  // Timeout of the check. On a slow machine, checking many concurrent requests may take longer than the default.
   front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, { checkTimeoutMs: 30_000 });
   fronts = [front.url, await front.addFront(), await front.addFront(), await front.addFront()];
 });
@@ -27,7 +27,7 @@ const url = 'https://example.com/';
 const capture = (key: string, base = front.url, body: object = {}) =>
   send(`${base}/capture`, key, { body: { url, ...body } });
 
-/** Sends `count` captures at once, spread over the four fronts. */
+/** Sends `count` concurrent captures, spread over the four fronts. */
 const hammer = (key: string, count: number) =>
   Promise.all(Array.from({ length: count }, (_, index) => capture(key, fronts[index % fronts.length])));
 
@@ -79,7 +79,7 @@ describe('four fronts that receive requests at once admit exactly what is allowe
       await until('seven in flight', async () => (await usage(first.key)).inFlight === 7);
       release();
       const counts = tally(await answers);
-      // Requests that arrive after the first captures have ended may pass too, but never more than seven at once.
+      // Requests that arrive after the first captures have ended may be admitted too, but never more than seven at the same time.
       expect((counts['completed'] ?? 0) + (counts['QUEUE_FULL'] ?? 0)).toBe(40);
       expect(counts['completed']).toBeGreaterThanOrEqual(7);
       expect(await reservations(account.id)).toEqual([]);

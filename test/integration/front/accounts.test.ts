@@ -70,7 +70,7 @@ describe('accounts', () => {
     expect(once.suspended).toBe(true);
     expect((await suspend(true)).suspendedAt).toBe(once.suspendedAt);
 
-    // The front that suspends the account refuses at once, other fronts within a second.
+    // The front that suspends the account refuses immediately; other fronts refuse within a second.
     expect(codeOf(await capture(first.key))).toEqual([401, 'UNAUTHORIZED']);
     await until('the other front to refuse', async () => (await capture(first.key, other())).status === 401, {
       deadlineMs: 1000,

@@ -18,7 +18,7 @@ import { until } from '../../harness/until.ts';
 const passed: AdmissionVerdict = { refused: null, remaining: 5, resetMs: 0, retryAfterMs: 0 };
 const account = { id: 'a', name: 'A', createdAt: 0, ...demoLimits };
 
-/** Returns the rate-limit headers and Retry-After that an account gets for a verdict. */
+/** Returns the rate limit headers and Retry-After of the response for a verdict. */
 async function headersOf(
   verdict: AdmissionVerdict,
   waitSeconds: number | null = null,

@@ -50,7 +50,7 @@ describe('the lifecycle of a key', () => {
     }
     expect((await capture(next.key)).status).toBe(200);
     expect(codeOf(await rotate(next.key, first.id))).toEqual([409, 'CONFLICT']);
-    // Without a grace period the old key ends at once, even if it is the key of the request.
+    // Without a grace period, the old key ends immediately, even if it is the key of the request.
     const last = dataOf<NewKeyView>(await rotate(next.key, next.id, { graceSeconds: 0 }));
     expect(codeOf(await capture(next.key))).toEqual([401, 'API_KEY_EXPIRED']);
     await own(last.key, `/keys/${last.id}`, { method: 'DELETE' });
@@ -65,7 +65,7 @@ describe('the lifecycle of a key', () => {
     const second = await rotate(first);
     const third = await rotate(second);
     expect(await works([first, second, third])).toEqual([false, true, true]);
-    // As if the answer had been lost: the undelivered key ends, and the new one replaces it.
+    // The test behaves as if the answer had been lost: the undelivered key ends, and the new one replaces it.
     const fourth = await rotate(second);
     expect(await works([second, third, fourth])).toEqual([true, false, true]);
     expect(fourth).toMatchObject({ expiresAt: null, scopes: first.scopes });

@@ -19,7 +19,7 @@ import type { StatusView } from '../../../services/front/status-cache.ts';
 import { HistoryCache } from '../../../services/front/plugins/status-page/history-cache.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
-/** No client limits: most tests send more invalid requests than a real client. */
+/** Client limits are off, because most tests send more invalid requests than a real client. */
 const unlimited: Partial<ClientLimitOptions> = {
   failures: { capacity: 1e6, perSecond: 1 },
   bytes: { capacity: 1e9, perSecond: 1 },
@@ -29,7 +29,7 @@ const tooFar = (): never => {
   throw new Error('a request came further than it should');
 };
 
-/** Builds the application without queue and store: a valid request gets as far as its key, which is unknown. */
+/** Builds the application without queue and store. A valid request is processed up to the check of its key, which is unknown. */
 export function buildAppAlone(
   options: {
     key?: KeyRecord;
@@ -54,7 +54,7 @@ export function buildAppAlone(
     signInCode?: SignInCode;
     /** None by default. */
     log?: Logger;
-    /** Replaces everything behind the application. */
+    /** Replaces everything that the application calls. */
     beyond?: () => never;
   } = {},
 ): Promise<FastifyInstance> {

@@ -133,7 +133,7 @@ describe('a background capture', () => {
   });
 });
 
-/** Counts the stored HTML; the files of captures come and go. */
+/** Only the stored HTML is counted, because files of captures come and go. */
 const htmlEntries = async () => {
   const filter = { subjects_filter: 'files.html.>' };
   const { state } = await front.nats.session.jsm.streams.info(streamNames.files, filter);

@@ -13,7 +13,7 @@ let testFront: TestFront;
 let fronts: string[];
 let release = () => undefined as void;
 beforeAll(async () => {
-  // On a slow machine, checking many requests at once may take longer than the default timeout.
+  // Timeout of the check. On a slow machine, checking many concurrent requests may take longer than the default.
   testFront = await startBackgroundFront({ checkTimeoutMs: 30_000 });
   fronts = [testFront.url, await testFront.addFront(), await testFront.addFront(), await testFront.addFront()];
 });
@@ -26,7 +26,7 @@ afterEach(() => {
 const front = (index: number) => fronts[index % fronts.length] ?? testFront.url;
 const idle = (holder: Holder) => until('all to have ended', async () => (await holder.usage()).queued === 0);
 
-/** Sends `count` background captures at once, spread over the four fronts. */
+/** Sends `count` concurrent background captures, spread over the four fronts. */
 const hammer = (holder: Holder, count: number) =>
   Promise.all(Array.from({ length: count }, (_, index) => holder.capture({}, front(index))));
 
@@ -197,6 +197,6 @@ test('captures queued on the last day of a month still count as queued in the ne
   now = end + 3 * 86_400_000;
   const sum = await usage.read(holder.account, now, 'rough');
   letGo();
-  // The last capture was accepted in this month, by the same clock.
+  // The last capture was accepted in this month, according to the same clock.
   expect(sum).toMatchObject({ queued: 1 });
 });

@@ -110,7 +110,7 @@ test('archives of other accounts are not found, and an account gets two at once'
   await untilBatchEnds(front, holder.key, data.id);
   const other = await openHolder(front);
   expect((await zipOf(data.id, other.key)).status).toBe(404);
-  // More than sockets hold, so that responses that are not read stay open.
+  // The file is larger than socket buffers, so that responses that are not read stay open.
   const open = [await zipOf(data.id), await zipOf(data.id)];
   expect(open.map(({ status }) => status)).toEqual([200, 200]);
   const refused = await zipOf(data.id);

@@ -239,7 +239,7 @@ describe('concurrent equal captures', () => {
     const [url, before] = [newUrl(), renders()];
     fronts.front.renderer.behavior = async (job, self) => {
       await slowly(300);
-      // Settles the capture like a front that dies before it fills the cache.
+      // Settles the capture like a front that dies before it updates the cache.
       const upload = await self.upload(job);
       const outcome = newOutcome({ object: upload.object, fileSizeBytes: upload.size });
       await self.captures.end(ticketOf(job), complete(0, outcome, upload.expiresAt));
@@ -273,7 +273,7 @@ describe('concurrent equal captures', () => {
     const answers = await twenty(cached(url));
     expect(renders() - before).toBe(2);
     expect(answers.every(({ body }) => body.error?.code === 'NAVIGATION_FAILED')).toBe(true);
-    // No lease blocks the next request.
+    // No lease may block the next request.
     fronts.front.renderer.behavior = (job, self) => self.complete(job);
     expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: false });
   });
@@ -314,7 +314,7 @@ test('the lease of a front that died before its capture was accepted expires', a
   const url = newUrl();
   const first = (await ask(cached(url))).body.data;
   const name = (await fronts.entriesOf(url))[0]?.done?.record.cache?.name ?? '';
-  // A UUIDv7 from 20 seconds ago, without a record.
+  // A UUIDv7 of a time 20 seconds ago that has no record.
   const stamp = (Date.now() - 20_000).toString(16).padStart(12, '0');
   const uuid = `${stamp.slice(0, 8)}-${stamp.slice(8)}-7000-8000-000000000000`;
   // The lease that a front leaves if it has not queued its capture yet.

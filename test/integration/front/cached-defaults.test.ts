@@ -25,7 +25,7 @@ function optionsWithDefaults(schema: JsonSchema, path: readonly string[] = []): 
   });
 }
 
-/** The fields that an option requires in the request, by the start of the option's path. */
+/** Fields that a request must have to set an option, by the start of the option's path. */
 const needs: Readonly<Record<string, Fields>> = {
   pdf: { format: 'pdf' },
   'pdf.encryption': { format: 'pdf', pdf: { encryption: { userPassword: 'a' } } },

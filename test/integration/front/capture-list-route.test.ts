@@ -78,7 +78,7 @@ test('the list returns captures of months in pages, and no capture of another ac
   }
   expect(seen).toEqual(uuids);
   expect(uuidsOf(await list(other.key))).toEqual(other.uuids);
-  // A cursor of the other account makes no difference.
+  // The request uses a cursor of another account, which makes no difference.
   expect(uuidsOf(await list(other.key, `?cursor=${uuids[5]}`))).toEqual(other.uuids.slice(6));
 });
 
@@ -136,7 +136,7 @@ describe('the list refuses', () => {
 
 test('while NATS is down the list fails within seconds, and works again afterwards', { tags: 'long' }, async () => {
   const { key, uuids } = await filledAccount([0, 1]);
-  // The key is cached for a moment, so the list itself fails.
+  // The key is cached for a short time, so the list itself fails.
   await list(key);
   await front.nats.kill();
   const start = performance.now();

@@ -35,9 +35,9 @@ async function fill(account: string, times: readonly number[], changes: Partial<
       ...changes,
     }),
   );
-  // Writes the records without the usage ledger, which is tested elsewhere.
+  // Writes the records without the usage ledger, because that is tested elsewhere.
   const db = new Entries(nats.session, 'db');
-  // In batches: on a slow machine, a request behind thousands may time out.
+  // The requests are sent in batches. On a slow machine, a request behind thousands may time out.
   for (let start = 0; start < records.length; start += 200) {
     const some = records.slice(start, start + 200);
     await Promise.all(some.map((record) => db.put(captureKey(account, record.uuid), record)));
@@ -88,7 +88,7 @@ describe('all captures, newest first and each once', () => {
   });
 
   test('of a day with many, even if more are added meanwhile', async () => {
-    // This clock starts at noon: just after midnight most captures would belong to the previous day, which is final.
+    // This clock starts at noon. Just after midnight, most captures would belong to the previous day, which can no longer change.
     const ahead = Math.floor(Date.now() / dayMs) * dayMs + dayMs / 2 - Date.now();
     const clock = () => Date.now() + ahead;
     const start = clock() - 3_600_000;

@@ -21,7 +21,7 @@ let app: Awaited<ReturnType<typeof buildAppAlone>>;
 let registry: Registry;
 afterEach(() => app.close());
 
-/** Starts an app that knows one key; a valid request with that key reaches its dispatch, and gets QUEUE_FULL. */
+/** Starts an app that knows one key. A valid request with that key is processed up to its dispatch, and gets QUEUE_FULL. */
 async function start(options: Parameters<typeof buildAppAlone>[0] = {}) {
   registry = new Registry();
   app = await buildAppAlone({

@@ -109,7 +109,7 @@ describe('a completed capture that is deleted', () => {
     const holder = await openHolder(front);
     const body = { ...cached, url: 'https://example.com/gone' };
     await completed(holder, body);
-    // A capture completes shortly before it is cached, so an earlier request gets its own capture.
+    // A capture completes shortly before it is cached, so an earlier request would render its own capture.
     const uuid = await until('hits on both fronts', async () => {
       const hits = [await holder.capture(body), await holder.capture(body, other)].map(({ body: { data } }) => data);
       const [first, second] = hits.map((hit) => (hit?.['fromCache'] === true ? hit['uuid'] : undefined));
@@ -127,7 +127,7 @@ describe('a completed capture that is deleted', () => {
     expect(await holder.state(uuid)).toMatchObject({ status: 'deleted', tokenCost: 1 });
     expect((await holder.usage()).tokens).toBeGreaterThanOrEqual(1);
     expect(await recordTtl(holder, uuid)).toBe('7776000s');
-    // The leader acts at once, and checks again soon in case this front has died, not at the expiry of the capture.
+    // The leader acts immediately, and checks again soon in case this front has died. It does not wait for the expiry of the capture.
     const tasks = (await tasksOf(front, uuid)).filter((task) => task.includes('expiry'));
     const name = `expiry.${holder.account}.${uuid}.0`;
     expect(tasks.toSorted()).toEqual([`later.${name}`, `tasks.${name}`]);

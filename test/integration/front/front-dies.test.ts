@@ -40,7 +40,7 @@ const request: AcceptedRequest = {
   webhookUrl: undefined,
 };
 
-/** Returns the queue of a separate front, with some parts replaced by broken ones. */
+/** Returns the background queue of another front, with some parts replaced by broken ones. */
 function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): BackgroundQueue {
   return new BackgroundQueue({
     captures: new Captures(session),
@@ -60,7 +60,7 @@ function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): Ba
 /** Ignores the error of a call whose front dies. */
 const unheard = (call: Promise<unknown>) => void call.catch(() => undefined);
 
-/** Returns a capture's guard task, which must be due in some seconds. */
+/** Returns the dispatch task of a capture, which must be due in some seconds. */
 async function guardOf(account: string, uuid: string, revision = 0) {
   const subject = laterSubject('dispatch', `${account}.${uuid}.${revision}`);
   const message = await front.nats.session.jsm.streams.getMessage(streamNames.tasks, { last_by_subj: subject });
@@ -73,14 +73,14 @@ async function guardOf(account: string, uuid: string, revision = 0) {
   return task;
 }
 
-/** Runs a guard task twice, as a leader that dies in between would. */
+/** Runs a dispatch task twice, as a leader that dies in between would. */
 async function dispatch(task: Parameters<typeof recoverLostJob>[0]): Promise<void> {
   const { session } = front.nats;
   for (let run = 0; run < 2; run++) {
     await recoverLostJob(task, {
       captures: new Captures(session),
       jobs: new Jobs(session, new Tickets(session)),
-      // The guard is not postponed, so that a test can read it again.
+      // The task is not postponed, so that a test can read it again.
       tasks: { schedule: async () => undefined },
       failCapture: () => Promise.reject(new Error('nothing is overdue')),
       followUps: { schedule: async () => undefined },

@@ -38,7 +38,7 @@ test('only its holder can extend a lease or give it another uuid', async () => {
   await keys.acquire('a', key, first);
   expect(await keys.renew('a', key, randomUUIDv7(), newLease())).toBe(false);
   expect(await keys.renew('a', key, first.lease.uuid, next)).toBe(true);
-  // A retry, as if the acknowledgement had been lost.
+  // The call is repeated, as if the acknowledgement had been lost.
   expect(await keys.renew('a', key, first.lease.uuid, next)).toBe(true);
   expect((await keys.acquire('a', key, wanted())).lease).toEqual(next);
 });

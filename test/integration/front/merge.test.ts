@@ -197,7 +197,7 @@ describe('a body is refused before anything is captured, with the path of the fi
   });
 });
 
-/** Makes the renderer complete jobs when the returned function is called, and fail those of `bad` at once. */
+/** Makes the renderer complete jobs when the returned function is called. Jobs of `bad` fail immediately. */
 function holdJobs(bad = ''): () => void {
   const released = Promise.withResolvers<void>();
   front.renderer.behavior = async (job, renderer) => {

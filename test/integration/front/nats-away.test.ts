@@ -62,7 +62,7 @@ test('the history is that of the controller, without deleted and unknown entries
     incidents: [],
   });
   for (const name of ['queue', 'engine.us-east']) await db.put(historyKey(name), entry(name));
-  // As a later version may write it.
+  // The entry has the form that a later version may write.
   await db.put(historyKey('engine'), { ...entry('engine'), format: 2 });
   await until('both to be served', async () => String(await recorded()) === 'queue,engine.us-east');
   await db.delete(historyKey('engine.us-east'));
@@ -94,7 +94,7 @@ test('while NATS is down, requests are refused within seconds, and the status re
     return status.status === 503 && found?.status === 'major_outage' ? found : undefined;
   });
   expect(queue).toMatchObject({ message: expect.stringContaining('Unavailable for') });
-  // The front stays healthy for load balancers: no other front has NATS, and one must report the outage.
+  // The front stays healthy for load balancers, because no other front has NATS either, and one must report the outage.
   const health = await front.call('/healthz', { key: null });
   expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
   // The status page still works, with current and last known states.

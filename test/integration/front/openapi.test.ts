@@ -63,7 +63,7 @@ test('the document follows all rules of Spectral', { tags: 'long' }, async () =>
   const linter = new spectral.Spectral();
   const ruleset = {
     extends: [[rulesets.oas, 'all']],
-    // Tags are in the order of use, and no mail address of an operator is known.
+    // Two rules are disabled: tags are in the order of use, and the email address of the operator is not known.
     rules: { 'openapi-tags-alphabetical': 'off', 'contact-properties': 'off' },
   };
   // The types of Spectral lack rulesets with a mode.

@@ -67,7 +67,7 @@ test('during ten thousand false results a second, captures complete and memory s
   let worst = 0;
   const honest: Promise<boolean>[] = [];
   const start = performance.now();
-  // Two hundred rounds of a hundred messages, at least 10 ms apart.
+  // The messages are sent in two hundred rounds of a hundred, at least 10 ms apart.
   for (let turn = 0; turn < 200; turn++) {
     for (let count = 0; count < perTurn; count++)
       nc.publish(`results.us-east.${++sent}`, count % 2 === 0 ? forged : 'nonsense');

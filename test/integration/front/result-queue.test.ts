@@ -17,7 +17,7 @@ import { until } from '../../harness/until.ts';
 
 let nats: TestNats;
 let renderer: StandInRenderer;
-/** For checks and for jobs, separate from the fronts under test. */
+/** A connection for checks and for jobs that the fronts under test do not use. */
 let parts: SettlingParts;
 let queues: ResultQueue[];
 beforeEach(async () => {

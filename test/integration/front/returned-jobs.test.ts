@@ -54,7 +54,7 @@ async function interactive(holder: Holder): Promise<unknown> {
   return body.data?.['uuid'];
 }
 
-// Must be the first test: the sequence of its first result equals the number of the first attempt.
+// This test must be the first one, because the sequence of its first result must equal the number of the first attempt.
 test('a returned background job is queued again each time, and charged once', async () => {
   const holder = await openReturned('shutting_down', 2);
   const { uuid } = await holder.queue();
@@ -63,10 +63,10 @@ test('a returned background job is queued again each time, and charged once', as
   await expectOneCharge(holder);
 });
 
-/** Reasons for which a returned job is queued again at once. */
+/** Reasons after which a returned job is queued again immediately. */
 const queuedAtOnce = returnReasons.filter((reason) => reason !== 'unknown_version' && reason !== 'store_unavailable');
 
-// Starts first among the concurrent tests, since each return takes two seconds.
+// This test starts first among the concurrent ones, because each return takes two seconds.
 test.concurrent(
   'jobs of a version unknown to renderers are returned eleven times, and complete once a renderer knows it',
   async () => {
@@ -76,7 +76,7 @@ test.concurrent(
     const answer = interactive(waiting);
     const { uuid } = await background.queue();
     expect(jobsOf(await answer)).toHaveLength(times + 1);
-    // No leader repeats signals here; a lost one is made up for after a minute.
+    // No leader repeats signals in this test. A lost signal would be made up for after a minute.
     await until('the background capture', async () => (await background.record(uuid)).status === 'completed', {
       deadlineMs: 40_000,
     });

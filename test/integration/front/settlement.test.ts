@@ -158,7 +158,7 @@ test("a failure is settled once, is not charged, and keeps the renderer's messag
 });
 
 describe('a result is not charged and its file is removed', () => {
-  /** Settles the result as the waiting front and as another one; both must get the outcome. */
+  /** Settles the result once as the waiting front and once as another front. Both must get the outcome. */
   async function settleInVain({ record, job, result }: Rendered, outcome: 'ended' | 'unknown', at?: number) {
     const { account } = record;
     const before = await usageOf(account);

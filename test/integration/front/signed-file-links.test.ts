@@ -60,7 +60,7 @@ const put = (bytes: Buffer, seconds: number) =>
   store.create(newFile(0, { bytes, expiresAt: Date.now() + seconds * 1000 }));
 const fileAt = (name: string, init: RequestInit = {}) => front.call(`/files/${name}`, { key: null, ...init });
 
-/** Fetches a link to Google's server from the test server, which tells links apart by the Host header. */
+/** Fetches a link to Google's server from the test server, which recognizes links by their Host header. */
 async function follow({ host, pathname, search }: URL): Promise<Buffer> {
   const request = get(bucket.endpoint + pathname + search, { headers: { host } });
   const [answer] = (await once(request, 'response')) as [IncomingMessage];

@@ -17,9 +17,9 @@ let app: FastifyInstance;
 let url: string;
 let browser: Browser;
 let stage: { history: HistoryCache; view: () => StatusView };
-/** Noon, so that incidents of today are from today even at midnight. */
+/** The clock is set to noon, so that incidents of today are from today even at midnight. */
 const stagedAt = new Date().setUTCHours(12, 0, 0, 0);
-/** How far a test has moved the clocks of the front and of its page. */
+/** The time by which a test has moved the clocks of the front and of its page. */
 let passedMs = 0;
 const now = () => stagedAt + passedMs;
 /** Time since the last report of the controller. */
@@ -132,7 +132,7 @@ describe('over HTTP', () => {
         ),
         entries: all('entry').map((entry) => ({
           missing: ['id', 'title', 'updated', 'content', 'link'].filter((name) => all(name, entry).length !== 1),
-          // As a feed reader shows it.
+          // The feed is parsed as a feed reader would do it.
           html: new DOMParser().parseFromString(all('content', entry)[0]?.textContent ?? '', 'text/html').body
             .innerHTML,
         })),
@@ -274,7 +274,7 @@ describe('the page', () => {
     expect(await page.locator('#head-queue').innerText()).toMatch(/No report since \d\d:\d\d UTC/);
     expect(await page.locator('#past .incident').count()).toBe(9);
 
-    // A cache answers instead of the front, with an old answer.
+    // A cache responds instead of the front, with an old response.
     const { body } = await app.inject('/status');
     const at = (JSON.parse(body) as OverallStatus).components?.[0]?.lastCheckedAt ?? '';
     await page.route('**/status', (route) => route.fulfill({ status: 503, contentType: 'application/json', body }));
@@ -297,7 +297,7 @@ describe('the page', () => {
 });
 
 describe('on other hosts', () => {
-  /** Serves answers by path; an unknown path gets a custom page, as on many hosts. */
+  /** Serves responses by path. An unknown path gets a custom page, as on many hosts. */
   async function host(answers: (path: string) => Promise<{ body: string; type: string } | null>) {
     const server = createServer((request, response) => {
       void answers(request.url ?? '').then((answer) => {

@@ -8,7 +8,7 @@ import { quietReport } from '../../harness/quiet-report.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** A problem: the component, hours before now, and its states with their minutes. */
+/** A problem: the component, the number of hours before now, and the states with their minutes. */
 type Trouble = readonly [string, number, readonly (readonly [StatusValue, number, string])[]];
 
 const hostile =

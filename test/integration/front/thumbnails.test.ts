@@ -176,7 +176,7 @@ test('the front survives files that break decoders, and logs the reason once', a
     [/corrupt header/, pngLike(50_000, tall), tall, 'png'],
     [/pixel limit/, await pngOf(60_000, 60_000), { width: 60_000, height: 60_000 }, 'png'],
     [/[Mm]emory/, await jpegBomb(20_000, 19_000), { width: 20_000, height: 19_000 }, 'jpeg'],
-    // As an SVG, the file would be a picture.
+    // If the file were read as an SVG, it would be a picture.
     [/corrupt header/, svg, { width: 64, height: 64 }, 'jpeg'],
   ];
   for (const [reason, bytes, size, format] of files) {
@@ -192,7 +192,7 @@ test('the front survives files that break decoders, and logs the reason once', a
   expect((await get(uuid)).status).toBe(200);
 });
 
-/** Returns a complete PNG whose header claims the given size. */
+/** Returns a complete PNG whose header states the given size. */
 async function pngOf(width: number, height: number): Promise<Buffer> {
   const small = await page(64, 64, 32).png().toBuffer();
   return Buffer.concat([pngLike(33, { width, height }), small.subarray(33)]);
@@ -208,7 +208,7 @@ describe('the thumbnails of many accounts', () => {
   let png: Buffer;
   beforeAll(async () => (png = await page(64, 64, 32).png().toBuffer()));
 
-  /** Starts pictures whose `stuck` files never arrive; `reads` has the files being read and their abort signals. */
+  /** Starts to scale pictures whose `stuck` files never arrive. `reads` contains the files that are being read and their abort signals. */
   function startPictures(stuck: (name: string) => boolean, seconds?: TokenBuckets) {
     const reads = new Map<string, AbortSignal | undefined>();
     const pictures = new ScaledPictures({

@@ -84,11 +84,11 @@ test('10,000 unknown keys cost few reads, and valid keys still work, cached or n
     };
     expect(await asking.known).toBe('OK');
     expect(await asking.fresh).toBe('OK');
-    // A key created during the attack works at once on the attacked front.
+    // A key that is created during the attack is valid immediately on the attacked front.
     expect(await front.ask(await makeKey())).toBe('OK');
     expect(new Set(await attacking)).toEqual(new Set(['UNAUTHORIZED']));
   });
-  // 50 at once and 20 a second at the leader, a batch per 500, and the reads for valid and new keys.
+  // Allowed requests: 50 immediately and 20 a second at the leader, a batch for each 500 keys, and the reads for valid and new keys.
   expect(reads).toBeLessThan(400);
   expect(took.known).toBeLessThan(5000);
 });
@@ -113,7 +113,7 @@ test('a repeated unknown key is not looked up, and works on every front as soon 
   expect(reads).toBeLessThanOrEqual(4);
   const record = { id: randomUUID(), account: 'holder', name: 'test', scopes, createdAt: Date.now() };
   await new Keys(nats.session).put(hashKey(key), record);
-  // After a flush, each front has received the news of the key.
+  // After a flush, each front has received the message about the key.
   for (const { session } of fronts) await session.nc.flush();
   for (const { ask } of fronts) expect(await ask(key)).toBe('OK');
 });
@@ -158,7 +158,7 @@ test('2,000 links of unknown keys cost few reads, and valid links still work, ca
     expect(await Promise.all([known(), fresh()])).toEqual(['OK', 'OK']);
     expect(new Set(await attacking)).toEqual(new Set(['UNAUTHORIZED']));
     expect(await (await newLink())()).toBe('OK');
-    // An impossible id is not looked up.
+    // An id that cannot exist is not looked up.
     expect(new Set(await Promise.all(['', 'a.b', '*', '>', 'x'.repeat(100)].map((id) => open(id, 'x'))))).toEqual(
       new Set(['UNAUTHORIZED']),
     );

@@ -27,7 +27,7 @@ describe('GET /webhooks/secret', () => {
     const answers = await Promise.all(keys.flatMap((key) => [ask(key), ask(key, other)]));
     expect(answers[0]).toEqual({ secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/), previous: [] });
     for (const answer of answers) expect(answer).toEqual(answers[0]);
-    // The secrets with which the controller will sign.
+    // Returns the secrets with which the controller will sign.
     const kept = await new WebhookSecrets(front.nats.session).get(account);
     expect(signingSecrets(kept, Date.now())).toEqual([answers[0]?.secret]);
   });

@@ -38,7 +38,7 @@ async function open(port: number): Promise<{ socket: Socket; received: () => str
   return { socket, received: () => Buffer.concat(pieces).toString() };
 }
 
-/** Returns the milliseconds until the text is echoed. */
+/** Returns the milliseconds until the server has returned the text. */
 async function roundTrip({ socket }: { socket: Socket }, text = 'x'): Promise<number> {
   const start = performance.now();
   const answered = once(socket, 'data');
@@ -47,7 +47,7 @@ async function roundTrip({ socket }: { socket: Socket }, text = 'x'): Promise<nu
   return performance.now() - start;
 }
 
-/** Returns the shortest of several round trips, as others may wait for a processor on a busy machine. */
+/** Returns the shortest of several round trips, because others may wait for a processor on a busy machine. */
 async function quickestRoundTrip(client: { socket: Socket }, count: number): Promise<number> {
   let quickest = Number.POSITIVE_INFINITY;
   for (let index = 0; index < count; index++) quickest = Math.min(quickest, await roundTrip(client));
@@ -91,7 +91,7 @@ describe('the delay of a proxy', () => {
     );
     const tookMs = performance.now() - start;
     for (const { received } of clients) expect(received()).toBe(sent.join(''));
-    // 800 consecutive half round trips would take 20 s.
+    // If the half round trips were consecutive, 800 of them would take 20 s.
     expect(tookMs).toBeLessThan(10_000);
   });
 
@@ -121,7 +121,7 @@ describe('a partition', () => {
     late.on('data', (piece: Buffer) => (lateReceived += piece.toString()));
     await once(late, 'connect');
     late.write('late');
-    // A leak would be visible within this time. There is no event to wait for.
+    // A leak would be visible within this time. No event shows that there is none.
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect([received(), lateReceived, accepted.length]).toEqual(['', '', 1]);
     expect(socket.closed).toBe(false);

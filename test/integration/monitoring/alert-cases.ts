@@ -35,7 +35,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'WebcaptureRegionDown',
-    // One Prometheus has two clusters.
+    // One Prometheus has the series of two clusters.
     fires: {
       'webcapture_component_status{component="engine.us-east",cluster="a"}': '0x20',
       'webcapture_component_status{component="engine.us-east",cluster="b"}': '3x20',
@@ -67,7 +67,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'WebcaptureDegraded',
-    // Another cluster has no NATS.
+    // Only another cluster has lost NATS.
     fires: {
       'webcapture_component_status{component="queue",cluster="a"}': '1x20',
       'webcapture_component_status{component="api",cluster="b"}': '2x20',
@@ -195,7 +195,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [unsettled('a')]: '0x10 200+60x10', [unsettled('b')]: '0x10 200+60x10' },
     labels: {},
     summary: 'Results of renderers are not settled, so their captures do not end',
-    // The same result waited for only three minutes, or others waited briefly.
+    // The same result has waited for only three minutes, or other results have waited briefly.
     quiet: { [unsettled('a')]: '0x17 60+60x3', [unsettled('b')]: '2x20' },
   },
   {
@@ -310,7 +310,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [problem('AuthenticationFailed')]: '0x17 1x3', [problem('FleetUnreachable')]: '0x20' },
     labels: { reason: 'AuthenticationFailed' },
     summary: 'The satellite does not work in its fleet: AuthenticationFailed',
-    // Too short.
+    // The time is too short.
     quiet: { [problem('AuthenticationFailed')]: '0x18 1x2' },
   },
   {
@@ -318,7 +318,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [mismatch('cdnUrl')]: '0x4 1x16', [mismatch('regions')]: '0x20' },
     labels: { service: 'front', field: 'cdnUrl' },
     summary: 'The configuration of the front differs from that of its fleet in cdnUrl',
-    // While its Deployments restart.
+    // The outage occurs while the Deployments restart.
     quiet: { [mismatch('cdnUrl')]: '0x6 1x14' },
   },
 ];

@@ -64,7 +64,7 @@ test(
   'each alert fires with its labels and summary in its case, and not in a similar one',
   async () => {
     expect(new Set(alertCases.map(({ alert }) => alert))).toEqual(new Set(rules.map(({ alert }) => alert)));
-    // One file per alert, as promtool evaluates every rule of a file for every case.
+    // Each alert has its own file, because promtool evaluates every rule of a file for every case.
     const files = rules.map(async (rule) => {
       const recorded = rule.expr.includes('webcapture:') ? recordings : [];
       const groups = [{ name: 'webcapture', rules: [...recorded, rule] }];
@@ -196,7 +196,7 @@ test(
   prometheusSetUpMs,
 );
 
-/** Returns the metrics that no service has, or not with these labels. */
+/** Returns the metrics that no service has, and those that no service has with these labels. */
 function unknownMetrics(asked: ReturnType<typeof metricsAsked>): ReturnType<typeof metricsAsked> {
   const known = new Map(
     Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name, labels }) => [name, labels] as const)),

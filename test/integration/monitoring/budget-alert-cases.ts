@@ -33,7 +33,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     fires: { [front('completed')]: '0+96x370', [front('STORAGE_FAILED', 'service')]: '0+4x370' },
     labels: {},
     summary: 'Captures fail: the error budget of 30 days will be used up within days',
-    // Within the error budget, and a high share of very few captures.
+    // The rate is within the error budget, or the share is high but there are very few captures.
     quiet: { [front('completed')]: '0+99x370', [front('STORAGE_FAILED', 'service')]: '0+1x370' },
   },
   {
@@ -69,7 +69,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     fires: { [front('completed')]: '0+98x1560', [front('CAPTURE_FAILED', 'service')]: '0+2x1560' },
     labels: {},
     summary: 'Captures fail: the error budget of 30 days will be used up early',
-    // Too few captures, of which half fail.
+    // There are too few captures, although half of them fail.
     quiet: { [front('completed')]: '0x1500 0+1x60', [front('CAPTURE_FAILED', 'service')]: '0x1500 0+1x60' },
   },
   {
@@ -80,7 +80,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     fires: { [front('completed')]: '0+992x4440', [front('CAPTURE_FAILED', 'service')]: '0+8x4440' },
     labels: {},
     summary: 'Captures fail: the error budget of 30 days will be used up early',
-    // Within the budget.
+    // The rate is within the budget.
     quiet: { [front('completed')]: '0+996x4440', [front('CAPTURE_FAILED', 'service')]: '0+4x4440' },
   },
   {

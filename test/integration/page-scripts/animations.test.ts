@@ -96,7 +96,7 @@ describe('showPulsing', () => {
          ${pulse} p { animation: word 100s linear -210s infinite } #two { animation-delay: -155s } #other { animation: pulse 100s linear infinite }</style>`,
     );
     await page.call(showPulsing, []);
-    // The most visible of the row is at its maximum already.
+    // The most visible element of the row is already at its maximum.
     const both = Object.fromEntries((await page.read(states)).map(([id, ...state]) => [id, state]));
     expect(both).toEqual({ one: ['running', 0], two: ['running', 0.9], other: ['paused', 0.8] });
     await page.show(

@@ -35,7 +35,7 @@ describe('clearView', () => {
     `<div id="${id}" class="${style}" data-box="${left},${top},${width},${height},${style}"></div>
      <style>#${id} { ${style}; left: ${left}px; top: ${top}px; width: ${width}px; height: ${height}px }</style>`;
 
-  /** Returns the scroll positions in a view of 100 × 100 px that is scrolled to (3, 7). */
+  /** Returns the scroll positions of the visits in a view of 100 × 100 px that is scrolled to (3, 7). */
   const positionsFor = (height: number) =>
     page.call(
       (tall: number) => {
@@ -185,7 +185,7 @@ describe('clearView', () => {
       'above',
       'sticky',
     ]);
-    // A target that its frame clips to nothing is captured with its padding too.
+    // A target that its frame clips completely is captured, too, with its padding.
     await page.show(`<i id="target"></i>${box('fixed', 150, 105, 20, 3, 'position:fixed')}`);
     await page.read(() => {
       const target = document.querySelector('#target') as Element;

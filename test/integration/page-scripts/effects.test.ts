@@ -116,7 +116,7 @@ describe('holdScrollEffects', () => {
       '',
       20_000,
     );
-    // Positions are 488 px apart: a fortieth of the way.
+    // The positions are 488 px apart, a fortieth of the way.
     expect(rules).toEqual({ x: `transform: translateX(${21 * 488}px) !important; ${still}` });
   });
 
@@ -124,7 +124,7 @@ describe('holdScrollEffects', () => {
     const tops = Array.from({ length: 10 }, (_, index) => 600 + 200 * index);
     const { rules } = await hold(
       tops.map((top) => `<i class="e" id="at${top}" style="top:${top}px"></i>`).join(''),
-      // At the top of the page, the style is another one each time.
+      // Each time that the page is at its top, the style is another one.
       `if (y === 0) globalThis.tops = (globalThis.tops ?? 0) + 1;
        for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + (y || tops) + 'px)'`,
     );

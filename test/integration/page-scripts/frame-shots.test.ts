@@ -110,7 +110,7 @@ test('showFrame shows a frame in the top left corner of the viewport, and putFra
   await page.call(showFrame, [1, 0, 0]);
   await page.call(putFrameBack, [1]);
   expect(await looks()).toEqual(before);
-  // There are only two.
+  // The page has only two frames.
   await page.call(showFrame, [2, 0, 0]);
   await page.call(putFrameBack, [2]);
   expect(await looks()).toEqual(before);

@@ -19,8 +19,8 @@ interface Wait {
 }
 
 /**
- * Waits with the answers to the first questions for pending work; then nothing is pending and the page does not refresh. Returns the number
- * of questions, and the result.
+ * Waits; the first questions for pending work get these answers. After them, nothing is pending and the page does not refresh. Returns the
+ * number of questions, and the result.
  */
 async function waitWith(answers: readonly string[], { maxMs = 60_000, runs = true, refresh }: Wait = {}) {
   await page.show(
@@ -71,7 +71,7 @@ async function showChanging(change: string, answers: readonly string[]): Promise
   return start;
 }
 
-/** Whether a change of the page, at the first question for pending work, counts. */
+/** Returns whether a change of the page, which it makes at the first question for pending work, counts. */
 async function notices(change: string, scope: 'visible' | 'all'): Promise<boolean> {
   const start = await showChanging(change, ['navigation 0 -1 0;']);
   const { lastChange } = await page.call(
@@ -191,7 +191,7 @@ describe('untilNothingIsDue', () => {
     ] as const) {
       const busy = Array.from({ length: 10_000 }, () => 'navigation 0 -1 0;');
       await showChanging(change, busy);
-      // On a busy machine, the limit may have passed before the first look.
+      // On a busy machine, the limit may have passed before the first poll.
       await page.page.evaluate(change);
       const result = await page.call(untilNothingIsDue, ['visible', 300, 300, { runs: true }], [fingerprintCanvas]);
       expect(result.changing, change).toBe(changing);

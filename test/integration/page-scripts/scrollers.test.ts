@@ -37,7 +37,7 @@ describe('findScroller', () => {
       [pane('a', 640, 192, 500), 308],
       [pane('a', 640, 191, 500), null],
       [pane('a', 320, 192, 500) + pane('b', 320, 192, 400, 'overflow-y:scroll;left:320px'), 308],
-      // Each must have a tenth of the width and a quarter of the height.
+      // Each box must have a tenth of the width and a quarter of the height.
       [pane('a', 640, 119, 500) + pane('b', 640, 119, 500, 'top:200px;overflow-y:auto'), null],
       [pane('a', 63, 480, 900) + pane('b', 500, 300, 500, 'left:100px;overflow-y:auto'), 200],
       [pane('a', 64, 480, 900) + pane('b', 500, 300, 500, 'left:100px;overflow-y:auto'), 420],

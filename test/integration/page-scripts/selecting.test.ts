@@ -234,7 +234,7 @@ describe('hiding', () => {
       g: 'hidden',
     });
     expect(await sheets()).toEqual([2]);
-    // Once more changes nothing, and other selectors replace the rules.
+    // The same call changes nothing more, and other selectors replace the rules.
     await adopt(['b', 'iframe >> em'], ['u']);
     expect(await sheets()).toEqual([2]);
     await adopt(['s']);

@@ -80,7 +80,7 @@ describe('showTile', () => {
     expect(await page.read(() => document.querySelector<HTMLElement>('#bar')?.style.cssText)).toMatch(
       /opacity: 0 !important; transition: none !important;$/,
     );
-    // Scrolled by a script instead of smoothly.
+    // The page was scrolled by a script instead of smoothly.
     expect(await page.read(() => scrollY)).toBe(960);
     await page.call(tiles.showTile, [0, true, 0], [animations.finishAnimations]);
     expect(await page.read(shown)).toBe('bar half lower foot svg math form own');

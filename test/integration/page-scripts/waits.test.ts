@@ -33,7 +33,7 @@ test('sleep, untilFrame and waitForIntersectionObservers end by themselves, or a
   expect(slept).toBeGreaterThan(199);
   await page.read(() => waits.untilFrame(600_000));
   await page.read(() => waits.waitForIntersectionObservers(600_000));
-  // Without frames.
+  // The page draws no frames.
   await page.read(async () => {
     globalThis.requestAnimationFrame = () => 0;
     globalThis.IntersectionObserver = class {

@@ -8,7 +8,7 @@ import { until } from '../../harness/until.ts';
 const options = { metadata: { title: 'T' } } as PdfOptions;
 const hello = Buffer.from('hello');
 
-/** Takes seconds of processor time before the process runs out of memory. */
+/** A document that takes seconds of processor time before the process runs out of memory. */
 const large = Buffer.from(`%PDF-1.4\n1 0 obj\n[${'<<>>'.repeat(4_000_000)}]\nendobj\n`);
 
 const writers = async () =>

@@ -26,7 +26,7 @@ interface Fate {
   readonly stops?: boolean;
   /** Thrown instead of storing the file. */
   readonly storing?: unknown;
-  /** NATS does not answer. */
+  /** Set if NATS does not answer. */
   readonly isCutOff?: true;
   /** Thrown instead of reading the HTML. */
   readonly reading?: unknown;
@@ -119,7 +119,7 @@ const completed = 'stored, completed, acknowledged';
 const notStored = 'failed STORAGE_FAILED, acknowledged';
 const timedOut = 'failed CAPTURE_TIMEOUT, acknowledged';
 
-/** Effects of a job at its first, second and third delivery, and if its browser is its own: null without a browser. */
+/** The effects of a job at its first, second and third delivery, and whether it gets its own browser; null if it gets no browser. */
 const table: readonly [
   fate: string,
   make: () => Fate,
@@ -195,7 +195,7 @@ const table: readonly [
     [false, true, true],
   ],
   [
-    // The outcome is the same at every delivery, as the page is not the cause.
+    // The outcome is the same at every delivery, because the page is not the cause.
     'cannot be stored now, in the background',
     () => ({ changes: background(), storing: new StoreUnavailableError() }),
     Array(3).fill('returned store_unavailable, acknowledged') as [string, string, string],

@@ -52,7 +52,7 @@ describe('a job is returned', () => {
   test('when no slot is free, without using up a delivery', async () => {
     const renderer = await start({ render: rendersIn(60_000) });
     await until('it to wait', async () => (await queue().interactive()).num_waiting === 1);
-    // The server still has the request for an interactive job when its slot is used.
+    // The server still has the request for an interactive job when its slot is in use.
     await queue().publish({ priority: 'background' });
     await until('it to be rendered', () => renderer.rendered.length === 1);
     const job = await queue().publish();

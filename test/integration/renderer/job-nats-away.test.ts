@@ -6,7 +6,7 @@ import { startTestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TestQueue, TestRenderer } from './support/renderer.ts';
 
-/** Longer than the timeout of one attempt to publish a result. */
+/** An outage that is longer than the timeout of one attempt to publish a result. */
 const awayMs = 7000;
 
 test('a result that NATS cannot accept for several attempts is published after NATS returns, with its actual age', async () => {
@@ -48,7 +48,7 @@ test('a renderer that stops while NATS is unavailable does not wait for it', asy
   await until('the server to be gone', () => !session.connected());
   const start0 = performance.now();
   await renderer.stop(100);
-  // One attempt to publish the result takes at most 5 s, and there is no second attempt, which would end after 10 s.
+  // One attempt to publish the result takes at most 5 s. A second one would end after 10 s, so there was none.
   expect(performance.now() - start0).toBeLessThan(9500);
   await own.start();
 });

@@ -29,7 +29,7 @@ describe('jobs are taken in this order:', () => {
     await publish(subjectOf('background', 3), 10_000);
     const pod = await startPod(1);
     await pod.take(5);
-    // Published while the fifth job is running.
+    // The jobs are published while the fifth job is running.
     await publish(subjectOf('background', 6), 1, { isSignaled: true });
     await publish(interactive, 1);
     await until('both to wait', async () => {
@@ -84,7 +84,7 @@ test('a job that the server counts only after its response "no jobs" is found', 
   await nats().session.nc.flush();
   nats().session.nc.publish(signalSubject('us-east'), '{"shards":[3]}');
   await looked;
-  // In production the count is late. Here the signal is early, which has the same effect.
+  // In production, the server counts a job late. Here the signal is early, which has the same effect.
   await publish(subjectOf('background', 3), 1);
   // Without a signal, the renderer would request jobs again after a minute.
   await until('the job', () => pod.taken.length === 1, { deadlineMs: 30_000 });

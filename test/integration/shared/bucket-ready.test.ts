@@ -12,7 +12,7 @@ const on = useFaultyBucket();
 
 const newStorage = await loadStorage();
 
-/** Whether the request is about the probe file, not about a missing name. */
+/** Whether the request is about the file of the check, and not about a missing name. */
 const isOfFile = ({ url }: SeenRequest) => url.pathname.includes('/captures%2F');
 
 const storeOn = (endpoint: string, changes: Partial<GcsOptions> = {}) => {
@@ -159,7 +159,7 @@ describe('an unavailable bucket is waited for', () => {
     const onWait = (what: string) => void waits.push({ what, afterMs: performance.now() - start });
     const signal = AbortSignal.timeout(50_000);
     await bucketReady(storeOn(on().proxy.url), 'all', { signal, log: silentLog, onWait, tryMs: 1000 });
-    // The attempt ends before the connection times out; a slow machine may need several attempts.
+    // The attempt ends before the connection times out. A slow machine may need several attempts.
     expect(waits[0]?.afterMs).toBeLessThan(8000);
   });
 

@@ -29,7 +29,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const outcome = newOutcome();
 
-/** The time at which all captures are accepted, so that they count for the same month. */
+/** The time at which all captures are accepted. All of them therefore count for the same month. */
 const acceptedAt = Date.now();
 
 const recordOf = (account: string, tokenCost = 1) => newRecord({ account, tokenCost, acceptedAt });
@@ -203,7 +203,7 @@ describe('reservations in the ledger', () => {
       expect(after?.status).toBe('deleted');
       ways.add(after?.refresh?.state);
     }
-    // In this case the refresh certainly comes first.
+    // In this order, the refresh certainly comes first.
     const record = background('raced');
     await refresher.create(record);
     await end(refresher, record, record.expiresAt);
@@ -279,7 +279,7 @@ describe('reservations in the ledger', () => {
       .flatMap((record) => [...(record === undefined ? new Map() : booksOf(record)).values()])
       .reduce(sum, noUsage);
     expect(await usageOf('sum')).toEqual(wanted);
-    // 16 completed and 4 refreshed; 4 captures and 4 refreshes have not ended.
+    // 16 captures completed and 4 were refreshed. 4 other captures and 4 refreshes have not ended.
     expect(chargesOf(wanted)).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
   });
 });

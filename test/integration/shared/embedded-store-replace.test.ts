@@ -34,7 +34,7 @@ async function subjectsOf(name: string): Promise<string[]> {
 
 type Publish = JetStreamClient['publish'];
 
-/** Returns a store that publishes heads through `between`. */
+/** Returns a store that calls `between` when it publishes a head. */
 function storeWith(between: (send: () => ReturnType<Publish>) => ReturnType<Publish>) {
   const { js } = nats.session;
   const publish: Publish = (...args) =>
@@ -83,7 +83,7 @@ describe('between the check and the write of the new head, a file that', () => {
     expect(sent).toBe(2);
     expect((await bytesOf((await store.stat(old.name)) as StoredFile)).equals(next.bytes)).toBe(true);
     expect(replaced.size).toBe(next.bytes.length);
-    // The head, its parts, and the part of the file that it replaced.
+    // The messages are the head, its parts, and the part of the file that it replaced.
     expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 1);
   });
 });

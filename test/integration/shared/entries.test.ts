@@ -37,13 +37,13 @@ test('a value with a TTL expires, and its key can be created again', async () =>
     { bucket: 'live', filter: 'brief.>', log: silentLog, signal: stop.signal },
     { reset: () => undefined, change: ({ key, value }) => heard.push([key, value]) },
   );
-  // The watch must be active first: it never sees a value that expired before.
+  // The watch must be active first, because it does not report a value that expired before.
   await live.put('brief.first', 'lasts');
   await vi.waitFor(() => expect(heard).toEqual([['brief.first', 'lasts']]), { timeout: 20_000 });
   const ofX = () => heard.filter(([key]) => key === 'brief.x');
   await live.put('brief.x', 'here', { ttlSeconds: 1 });
   await vi.waitFor(() => expect(ofX()).toEqual([['brief.x', 'here']]), { timeout: 20_000 });
-  // Watchers get no message about the expiry; they check the age.
+  // Watchers get no message about the expiry. They check the age instead.
   await vi.waitFor(async () => expect(await live.get('brief.x')).toBeNull(), { timeout: 20_000 });
   await live.create('brief.x', 'back');
   await vi.waitFor(() => expect(heard.at(-1)).toEqual(['brief.x', 'back']), { timeout: 20_000 });

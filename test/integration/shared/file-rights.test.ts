@@ -19,7 +19,7 @@ import { newFile } from '../../harness/records.ts';
 import { bytesOf, part } from './support/stored-files.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
-/** All rights on files that the renderers of a region need. */
+/** All rights to files that the renderers of a region need. */
 const rights = (region: string) => ({
   publish: { allow: [`files.part.${region}.>`, `$JS.API.DIRECT.GET.FILES.files.html.${region}.>`] },
   subscribe: { allow: ['_INBOX.renderer.>'] },

@@ -58,7 +58,7 @@ test('tokens come from the metadata server, are reused, and are renewed when the
   on().proxy.next(() => true, googleError(401, 'authError', 'Invalid Credentials'));
   expect(await store.stat(file.name)).not.toBeNull();
   expect(on().proxy.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
-  // Many requests are refused at once, some with a token that has already been replaced.
+  // Many requests are refused at the same time, some of them with a token that has already been replaced.
   on().proxy.heal();
   on().proxy.always(({ headers }) => headers.authorization === 'Bearer token-2', {
     ...googleError(401, 'authError', 'Invalid Credentials'),

@@ -69,12 +69,12 @@ describe('a read', () => {
   test('takes no more from the bucket than its reader consumes', async () => {
     const file = newFile(4 * megabyte);
     const stored = await on().store.create(file);
-    // Without the proxy, whose buffers are in this process and would count.
+    // The proxy is not used here, because its buffers are in this process and would count.
     const own = on().storeWith({ endpoint: on().bucket.endpoint, silenceMs: 1000 });
     const reading = own.read(stored)[Symbol.asyncIterator]();
     await reading.next();
     const before = process.memoryUsage().arrayBuffers;
-    // Longer than the silence timeout of a read that waits for bytes.
+    // The pause is longer than the silence timeout of a read that waits for bytes.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * megabyte);
     let size = 0;

@@ -40,7 +40,7 @@ test.each([
       const { calls, longestMs, held } = JSON.parse(lines[0] ?? '') as Record<string, number>;
       expect(calls).toBe(200);
       expect(longestMs).toBeLessThan(8000);
-      // Twenty calls run at once; if each of the 200 leaked its buffer, the sum would be far larger.
+      // Twenty calls run at the same time. If each of the 200 calls leaked its buffer, the sum would be far larger.
       expect(held).toBeLessThan(5 * 300_000);
       // The connections of the twenty calls that opened a large upload are kept for reuse.
       await until('the connections to be closed', () => on().proxy.open() - before <= 20);

@@ -38,7 +38,7 @@ const wide: AccountLimits = {
   ...wideBytes,
 };
 
-/** Sends `count` requests at once, spread over four fronts; returns how many were admitted. */
+/** Sends `count` concurrent requests, spread over four fronts. Returns how many were admitted. */
 async function hammer(account: string, limits: AccountLimits, count: number): Promise<number> {
   const verdicts = await Promise.all(
     Array.from({ length: count }, async (_, index) =>
@@ -162,7 +162,7 @@ describe('the admission state of an account:', () => {
     expect(await pair[1].inFlight(account)).toBe(5000);
     const cost = await costOf(frontOn(nats.session), account, limits, 60);
     expect(cost.maxBytes).toBeLessThan(8192);
-    // One read and one write each; the two others may write in between.
+    // There is one read and one write each; the two other fronts may write in between.
     expect(cost.writes).toBeLessThanOrEqual(80);
     expect(cost.reads).toBeLessThanOrEqual(80);
 
@@ -286,7 +286,7 @@ test('an admission that is stored, but whose response was lost, is counted once 
   await until('it to be released', async () => (await front.inFlight('lost')) === 0);
 });
 
-// Concurrent, each on a separate server: clients mostly wait for a server that is starting.
+// The tests are concurrent, each on its own server, because clients mostly wait for a server that is starting.
 test.concurrent.each([
   ['far from the limits', { ...wide, tokenQuota: 1e9 }],
   ['near a limit', { ...wide, maxInFlight: 150 }],

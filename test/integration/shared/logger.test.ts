@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const secret = 's3cret-value';
 
-/** Runs in another process, since the log goes to stdout. */
+/** Runs the logger in another process, because it writes to stdout. */
 const script = `
   import { createLogger } from '@webcapture/shared/runtime/logger.ts';
   const log = createLogger({ service: 'front', pod: 'p', level: 'info' });

@@ -43,7 +43,7 @@ test('pages, links, bookmarks and labels are in the order of the documents', asy
     xmp: { 'dc:title': 'Both' },
     showsTitle: true,
   });
-  // No page is there twice, and no tag.
+  // No page and no tag occurs twice.
   expect(file.toString('latin1').match(/\/Type \/Page\b/g)).toHaveLength(5);
   expect(file.toString('latin1')).not.toContain('Struct');
 });
@@ -98,7 +98,7 @@ test('an outline that contains itself is read once', async () => {
   const text = two.toString('latin1');
   const [, child = ''] = /\/First (\d+ 0 R)\n\/Last \1\n\/Count 1\n/.exec(text) ?? [];
   expect(child).not.toBe('');
-  // The child of the first bookmark is its own next one.
+  // The bookmark after the child of the first bookmark is that child itself.
   const looped = text.replace('/Dest /last\n>>', `/Dest /last\n/Next ${child}\n>>`);
   expect(looped).not.toBe(text);
   const { bookmarks } = await readFacts((await merge([Buffer.from(looped, 'latin1')])).file);

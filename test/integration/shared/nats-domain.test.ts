@@ -34,7 +34,7 @@ beforeAll(async () => {
       dataDir,
       toolPath: inject('tools').natsServer,
       serverName: domain,
-      // If a key is there twice, the server uses the last one.
+      // If a key occurs twice, the server uses the last one.
       config: `jetstream: ${JSON.stringify({ store_dir: dataDir, domain })}\n${JSON.stringify(config).slice(1, -1)}\n`,
       log: (line) => lines.push(line),
     });

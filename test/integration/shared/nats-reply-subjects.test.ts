@@ -116,7 +116,7 @@ const headerSets: readonly Readonly<Record<string, string>>[] = [
 
 const pull = (fields: object) => JSON.stringify({ batch: 1, ...fields });
 const bodies = (subject: string): readonly string[] => {
-  // All queues are alike, so one is enough for the rarer bodies.
+  // All queues are alike, so one is sufficient for the less common bodies.
   if (/-background-[1-7]/.test(subject)) return [''];
   if (subject.includes('.MSG.NEXT.')) return [pull({ no_wait: true }), pull({ expires: 1_000_000 }), '{}', ''];
   if (subject.startsWith('$JS.ACK.')) return ['', '+NXT', '+NXT {"batch":5,"no_wait":true}', '-NAK', '+WPI'];

@@ -118,7 +118,8 @@ test('the bytes equal the sum over the records after the server was killed', { t
   const stored = await Promise.all(records.map(async ({ uuid }) => (await captures.get('sum', uuid))?.value));
   const wanted = stored.flatMap((record) => (record === undefined ? [] : [...usageOf(record).values()]));
   expect(await ledger('sum')).toEqual(wanted.reduce(sum, noUsage));
-  // In each group of six captures, one is queued, and two have a file, of which one was refreshed. Every second capture is persisted.
+  // Captures in groups of six. In each group, one capture is queued, and two have a file, of which one was refreshed. Every second capture
+  // is persisted.
   const files = [8, 20, 2, 14].map((index) => 100 + index);
   const refreshed = [4, 10, 16, 22].map((index) => 200 + index);
   const storedBytes = [...files, ...refreshed].reduce((total, size) => total + size, 0);

@@ -34,10 +34,10 @@ test('many tickets that reach a newly started service at once are all accepted',
   const signer = new Tickets(nats.session);
   const signed = await Promise.all(Array.from({ length: 20 }, () => signer.sign(newTicket())));
   const fresh = new Tickets(nats.session);
-  // The first ticket is forged.
+  // The first ticket that is opened is forged.
   const opened = await Promise.all(['forged.ticket', ...signed].map((each) => fresh.open(each)));
   expect(opened.map((ticket) => ticket !== null)).toEqual([false, ...signed.map(() => true)]);
-  // The same is true after a reconnection.
+  // The same happens after a reconnection.
   fresh.forget();
   const again = await Promise.all(['forged.ticket', ...signed].map((each) => fresh.open(each)));
   expect(again.filter((ticket) => ticket !== null)).toHaveLength(20);

@@ -17,7 +17,7 @@ import { startReceiver, type Received, type Receiver } from './receiver.ts';
 let front: TestFront;
 let receiver: Receiver;
 let hook: string;
-/** Statuses of the next responses of the receiver; then 204. */
+/** Statuses of the next responses of the receiver. After these, it responds with 204. */
 let answers: number[] = [];
 let stopLeading: () => Promise<void>;
 
@@ -52,7 +52,7 @@ test('the end of a batch is one signed event, after the last capture has ended',
   const release = holdJobs(front.renderer);
   const { data } = await sendBatch(front, key, { requests: pages(12), webhook: webhook() });
   expect(data.webhook).toMatchObject({ url: hook, state: 'waiting', event: null });
-  // The leader looks at the batch while its captures wait.
+  // The leader checks the batch while its captures wait.
   await until('a capture to be rendered', () => front.renderer.jobs.length > 0);
   expect(eventsOf(data.id)).toEqual([]);
   release();
@@ -66,7 +66,7 @@ test('the end of a batch is one signed event, after the last capture has ended',
     timestamp: expect.any(String) as string,
     data: { ...summary, webhook: expect.objectContaining({ state: 'pending' }) as object },
   });
-  // A look that is repeated, as by a leader that dies before it acknowledges the task, sends nothing.
+  // A check that is repeated, as by a leader that dies before it acknowledges the task, sends nothing.
   await new Tasks(front.nats.session).publish({ kind: 'batch', account: 'one-event', uuid: data.id });
   const second = await sendBatch(front, key, { requests: pages(1), webhook: webhook() });
   await untilDelivered(key, second.data.id);

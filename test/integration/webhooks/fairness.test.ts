@@ -28,7 +28,7 @@ const leading: { readonly aborter: AbortController; readonly ended: Promise<void
 beforeAll(async () => {
   nats = await startTestNats(['us-east']);
 });
-/** Timeout of an attempt, instead of 10 s. Long enough that the attempt still counts as hanging. */
+/** Timeout of an attempt, instead of 10 s. It is long enough for an attempt to count as hanging. */
 const attemptMs = 6000;
 
 beforeEach(async () => {
@@ -141,7 +141,7 @@ describe.each([4, 40])('%i accounts whose receivers never respond', (count) => {
 });
 
 test('a responsive receiver gets many events concurrently', async () => {
-  // With the normal timeout no event is late, as a late one would be sent twice.
+  // With the normal timeout, no event would be late. A late event would be sent twice.
   vi.restoreAllMocks();
   lead();
   const live = await startLive();

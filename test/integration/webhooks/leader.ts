@@ -17,7 +17,7 @@ import { DeliveryLog } from '../../../services/controller/jobs/webhooks/delivery
 import { ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
-/** Looks at batches and delivers webhooks as the leader does, until the returned function is called. `allow`: a range of addresses. */
+/** Checks batches and delivers webhooks as the leader does, until the returned function is called. `allow` is a range of addresses. */
 export function leadDeliveries(session: NatsSession, allow: string): () => Promise<void> {
   const aborter = new AbortController();
   const term = { signal: aborter.signal, holds: () => !aborter.signal.aborted };

@@ -295,7 +295,7 @@ describe('the egress policy', () => {
   test('refuses a name with an internal address, even if others are public', async () => {
     const inner = await receiver(innerAddress);
     for (const name of ['inner.example', 'mixed.example']) {
-      // The result hides the address, which only the operator's log contains.
+      // The result does not contain the address; only the operator's log contains it.
       expect(await send(`http://${name}:${inner.port}/`), name).toMatchObject(blocked);
     }
     expect(inner.connections()).toBe(0);

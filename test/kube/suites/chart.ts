@@ -72,7 +72,7 @@ async function tryOut(api: KubeApi, object: KubeObject): Promise<string[]> {
   const path = await pathOf(api, object);
   const answer = await api.raw<{ message: string }>('POST', `${path}?dryRun=All&fieldValidation=Strict`, object);
   const what = `${object.kind} ${object.metadata.name}`;
-  // The DaemonSet is the only object that writes to a node; it needs a namespace that allows this.
+  // The DaemonSet is the only object that writes to a node. It needs a namespace that allows this.
   const warnings = object.kind === 'DaemonSet' ? [] : answer.warnings;
   return [...(answer.status >= 300 ? [answer.body.message] : []), ...warnings].map((said) => `${what}: ${said}`);
 }

@@ -53,7 +53,7 @@ const untilMessage = (region: Region, message: string | RegExp) =>
     { intervalMs: 100 },
   );
 
-/** As in production, except for the status interval and the times of the Lease, which is lost later than usual after a pause. */
+/** Times of production, except for two: the status interval, and the times of the Lease, which is lost later than usual after a pause. */
 const times = {
   statusMs: 1000,
   kubernetes: {
@@ -76,7 +76,7 @@ async function table(): Promise<string[][]> {
   return [columnDefinitions.map(({ name }) => name), ...rows.map(({ cells }) => cells.map(String))];
 }
 
-// Concurrent with the other suites, but in the order below.
+// The suite runs concurrently with the others; its own tests run in order.
 describe.concurrent('the controller', { timeout: 120_000 }, () => {
   describe('in its cluster', { concurrent: false }, () => {
     beforeAll(async () => {
@@ -135,7 +135,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
         const withoutAge = rows.map((cells) => cells.filter((_, index) => head?.[index] !== 'Age'));
         expect(head).toEqual(['Name', 'Status', 'Ready', 'Wanted', 'Slots', 'Busy', 'Queued', 'Age', 'Message']);
         expect(withoutAge).toEqual([
-          // Configured with one renderer, but the Deployment wants none: scaled to zero on purpose.
+          // The region is configured with one renderer, but the Deployment wants none, because it was scaled to zero on purpose.
           ['eu-west', 'operational', '0', '0', '0', '0', '0', 'scaled to zero'],
           ['us-east', 'operational', '2', '2', '4', '0', '0', '2 of 2 renderers healthy'],
         ]);
@@ -169,7 +169,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
     test('a deleted pod shows within 10 s, with its reason, a condition and one Event', async () => {
       const before = await namespace.region('us-east');
       const from = performance.now();
-      // The node is gone: the pod is deleted, and its last heartbeat is still fresh.
+      // The node no longer exists: the pod is deleted, while its last heartbeat is still fresh.
       kill('east-2');
       await namespace.killPod('east-2');
       await untilShown(session, 'engine.us-east', 'degraded_performance');

@@ -13,7 +13,7 @@ import { sharedPlane } from '../support/shared-plane.ts';
 
 const password = Buffer.from('as-it-was').toString('base64');
 
-/** A chart whose manifest has the Secrets, and which has no hook that makes them. */
+/** A chart whose manifest contains the Secrets, and which has no hook that makes them. */
 async function previousChart(): Promise<string> {
   const folder = join(await mkdtemp(join(inject('tempFolder'), 'chart-')), 'webcapture');
   await cp(chartFolder, folder, { recursive: true });
@@ -49,7 +49,7 @@ test(
       );
 
     const values = [...imageArgs, '--set', 'renderRegions=never'];
-    // For each command that validates, helm reads the whole schema of the API server: the upgrade does, for all of them.
+    // For each command that validates, helm reads the whole schema of the API server. Only the upgrade validates, on behalf of the others.
     const unvalidated = [...values, '--disable-openapi-validation'];
     await run(['install', 'wc', await previousChart(), ...unvalidated, '--no-hooks']);
     const before = await statefulSet();
@@ -77,7 +77,7 @@ test(
   helmDeadlineMs,
 );
 
-/** Runs the Job that helm waits for, and says that it is complete: there is no kubelet here. */
+/** Runs the Job for which helm waits, and marks it as complete, because there is no kubelet here. */
 async function actAsKubelet(
   api: KubeApi,
   namespace: string,

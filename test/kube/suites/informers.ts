@@ -20,7 +20,7 @@ import { release, TestNamespace } from '../support/test-namespace.ts';
 
 const names = { cluster: 'c', namespace: 'n' };
 
-/** Like the real intervals, a tenth as long, except for the silence timeout: only tests of silence set it. */
+/** Intervals that are a tenth of the real ones, except for the silence timeout, which only tests of silence set. */
 const times = { watchMs: 2000, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
 const usualSilenceMs = 60_000;
 const impatient = { silenceMs: 2500 };

@@ -90,7 +90,7 @@ describe('the Lease with simulated clocks', () => {
     const a = candidate('lost', 'a', clock);
     const twin = candidate('lost', 'a', clock);
     await a.take();
-    // The same holder with another resource version, as after a lost response.
+    // The holder is the same and the resource version is another one, as after a lost response.
     await twin.take();
     clock.ms = 5000;
     await a.renew();

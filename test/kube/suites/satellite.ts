@@ -270,7 +270,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
     const live = new Entries(session, 'live');
     const { value } = (await live.get<FleetConfig>(fleetConfigKey)) ?? {};
     if (value === undefined) throw new Error('there is no configuration');
-    // Repeatedly, because the hub restores its configuration.
+    // The values are written repeatedly, because the hub restores its configuration.
     const changing = setInterval(
       () => void live.put(fleetConfigKey, { ...value, minSatelliteVersion: '99.0.0' }).catch(() => undefined),
       250,

@@ -15,7 +15,7 @@ describe('scaling down', () => {
   let client: KubernetesClient;
   beforeAll(async () => {
     const plane = await sharedPlane();
-    // The last suite, because the controller manager would also create pods for the Deployments of the others.
+    // This is the last suite, because the controller manager would also create pods for the Deployments of the others.
     await plane.startControllerManager();
     namespace = await TestNamespace.create(plane);
     const accountDir = await plane.accountDir(namespace.name, tokens.controller);

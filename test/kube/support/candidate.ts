@@ -42,7 +42,7 @@ await runElection(
         } catch (error) {
           if (!isConflict(error)) log.warn({ err: error }, 'an act failed');
         }
-        // Rare enough that a pause almost never occurs between the check of the Lease and the act.
+        // Acts are rare, so that a pause almost never occurs between the check of the Lease and the act.
         await delay(100, term.signal);
       }
     },

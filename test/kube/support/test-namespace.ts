@@ -61,7 +61,7 @@ export class TestNamespace {
   async addPod(name: string, region: Region, state: 'ready' | 'unready' = 'ready', waiting?: string): Promise<void> {
     await this.api.do('POST', this.path('pods'), {
       metadata: { name, labels: labelsOf(region) },
-      // On a node, so that the pod terminates gracefully, like a real one.
+      // The pod has a node, so that it terminates gracefully, like a real one.
       spec: { nodeName: 'node', containers: [{ name: 'renderer', image: 'none' }], terminationGracePeriodSeconds: 30 },
     });
     await this.setState(name, state, waiting);
@@ -91,12 +91,12 @@ export class TestNamespace {
     });
   }
 
-  /** Deletes a pod gracefully: it is terminating. */
+  /** Deletes a pod gracefully, so that it is terminating. */
   async endPod(name: string): Promise<void> {
     await this.api.do('DELETE', `${this.path('pods')}/${name}`);
   }
 
-  /** Deletes a pod at once, as if its node were gone. */
+  /** Deletes a pod immediately, as if its node no longer existed. */
   async killPod(name: string): Promise<void> {
     await this.api.do('DELETE', `${this.path('pods')}/${name}?gracePeriodSeconds=0`);
   }

@@ -26,7 +26,7 @@ test('a temporary folder is removed when its process ends or when the next one s
   expect(await readdir(parent)).toEqual([]);
 
   const [, prefix = ''] = /^(wc-[0-9a-f]+-)\d+-/.exec(own) ?? [];
-  // The folders of an earlier process with this id, of a dead process and of a running one, and a folder of another program.
+  // Folders of an earlier process with this id, of a dead process and of a running one, and a folder of another program.
   const [dead, alive, foreign] = [`${prefix}4194305`, `${prefix}${process.ppid}`, `wc-zzzz-4194305`];
   for (const name of [own, dead, alive, foreign]) await mkdir(join(parent, name));
   await writeFile(join(parent, own, 'profile'), 'old');

@@ -14,7 +14,7 @@ interface Taken {
   readonly options?: Partial<Omit<RenderOptions, 'viewport'>> & { readonly scale?: number; readonly width?: number };
   readonly fullPage?: Partial<FullPage>;
   readonly region?: PageRegion;
-  /** Errors of the first screenshots. */
+  /** The errors with which the first screenshots fail. */
   readonly errors?: readonly Error[];
   /** Boxes of frames that are captured separately. */
   readonly frames?: readonly object[];

@@ -113,7 +113,7 @@ describe('the reports of the clusters of a fleet', () => {
       'Lease 22222222); set another cluster.name (WEBCAPTURE_CLUSTER_NAME) in all but one of them';
     expect(clusters.of('us-east')?.conflicts).toEqual([conflict]);
     expect(clusters.list(['us-east'], '0.2.0').map(({ problems }) => problems)).toEqual([[conflict], [conflict]]);
-    // The connection of one is cut: it does not become a former entry of the other.
+    // The connection of one cluster is cut. It does not become a former entry of the other.
     now = 8000;
     clusters.receive('cluster.us-east.2222222222', named('asia', 4, ['b1']));
     expect(reported(clusters)).toEqual([2, ['b1'], 8000]);

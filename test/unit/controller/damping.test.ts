@@ -12,7 +12,7 @@ const letters: Record<string, StatusValue> = {
   m: 'major_outage',
 };
 
-/** Returns the status shown after each reading; both are one letter for each tick. */
+/** Returns the status that is shown after each reading. Readings and statuses are written as one letter for each tick. */
 function shown(readings: string): string {
   let damped: Damped | null = null;
   let out = '';

@@ -282,7 +282,7 @@ describe('the lowest number of wanted renderers within five minutes', () => {
   };
   test.each([
     [[[0, 3]], [3]],
-    // Scaling up counts after five minutes, scaling down at once.
+    // Scaling up counts after five minutes, and scaling down immediately.
     [
       [
         [0, 2],
@@ -300,7 +300,7 @@ describe('the lowest number of wanted renderers within five minutes', () => {
       ],
       [10, 4, 4],
     ],
-    // A dip is the minimum until it leaves the window.
+    // A short decrease is the minimum until it leaves the window.
     [
       [
         [0, 5],
@@ -320,7 +320,7 @@ describe('the lowest number of wanted renderers within five minutes', () => {
       ],
       [0, 0, 0, 1],
     ],
-    // A number that was set before the window counts while it still applied at the start of the window.
+    // A number that was set before the window counts if it was in force when the window began.
     [
       [
         [0, 3],

@@ -31,7 +31,7 @@ function recorded(all: readonly Span[], before: ComponentHistory | null = null):
   return history;
 }
 const seconds = ({ days }: ComponentHistory) => days.map(({ date, ms }) => [date, ...ms.map((each) => each / 1000)]);
-/** Start and end of incidents in minutes after noon, newest first. */
+/** Returns the start and end of incidents in minutes after noon, newest first. */
 const times = ({ incidents }: ComponentHistory) =>
   incidents.map(({ startedAt, endedAt }) => [
     (startedAt - noon) / minute,
@@ -41,7 +41,7 @@ const times = ({ incidents }: ComponentHistory) =>
 describe('the days of a history', () => {
   test('are days in UTC, independent of the time zone of the process', () => {
     const late = { from: Date.parse('2026-03-28T23:59:00Z'), to: Date.parse('2026-03-30T00:01:00Z') };
-    // Daylight saving time begins in Europe in between.
+    // Daylight saving time begins in Europe between the two days.
     expect(addTime([], slow, late)).toEqual([
       { date: '2026-03-28', ms: [0, minute, 0, 0] },
       { date: '2026-03-29', ms: [0, dayMs, 0, 0] },
@@ -218,7 +218,7 @@ test('the time since the last write of a leader counts as the status that it pub
   const history = recorded(spans([slow, 3]));
   expect(seconds(observedTo(history, noon + 7 * minute))).toEqual([['2026-03-10', 0, 420, 0, 0]]);
   expect(observedTo(history, noon)).toBe(history);
-  // A status from long after the last write, or from a wrong clock.
+  // The status was observed long after the last write, or by a wrong clock.
   expect(observedTo(history, noon + 60 * minute)).toBe(history);
 });
 

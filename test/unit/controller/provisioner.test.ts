@@ -15,13 +15,13 @@ const reading = (...missing: string[]): QueueFacts => ({
   results: null,
 });
 
-/** A provisioner whose attempts end as `attempt` says, at the times of `clock`. */
+/** A provisioner whose attempts end as `attempt` defines, at the times of `clock`. */
 function start(attempt: () => Promise<void>) {
   const lines: LogLine[] = [];
   const clock = { now: 0 };
   const steps = { provision: attempt, bootstrap: attempt, addDurables: attempt };
   const provisioner = new Provisioner(steps, recordingLog(lines), () => clock.now);
-  /** Readings as often as the controller makes them, 400 ms apart, until the time. */
+  /** Makes readings until the time, 400 ms apart, as often as the controller makes them. */
   const readUntil = async (endMs: number, ...missing: string[]) => {
     for (; clock.now < endMs; clock.now += 400) {
       provisioner.heal(reading(...missing), rights);

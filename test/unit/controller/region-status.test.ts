@@ -255,7 +255,7 @@ describe('deletion costs', () => {
       { name: 'half', cost: 50 },
       { name: 'full', cost: 100 },
     ]);
-    // The change is repeated until the watch shows its patch.
+    // The change is repeated until the watch shows the patch.
     expect(costs.changes(pods, beats)).toHaveLength(2);
     expect(costs.changes([pod('full', 100), pod('half', 50), pod('idle')], beats)).toEqual([]);
   });

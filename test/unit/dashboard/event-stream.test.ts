@@ -3,7 +3,7 @@ import { type ErrorCode, type EventsOptions, WebcaptureError } from '@webcapture
 import { readEvents, type ServerEvent } from '../../../services/client/event-stream.ts';
 import { followEvents, type StreamState } from '../../../services/dashboard/shell/event-stream.ts';
 
-/** A stream of these chunks that then closes, fails, or stays open and silent. */
+/** A stream of these chunks, which then closes, fails, or stays open and silent. */
 function streamOf(pieces: readonly string[], end: 'close' | 'fail' | 'silence', signal?: AbortSignal) {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({

@@ -19,7 +19,7 @@ test.each<[object, object]>([
     { steps: [{ type: { selector: '#a', text: 'b' } }, { select: { selector: '#c', value: 'd' } }, { click: '#e' }] },
     { steps: [{ type: { selector: '#a' } }, { select: { selector: '#c' } }, { click: '#e' }] },
   ],
-  // The service has not validated a request that is being edited.
+  // A request that is being edited has not been validated by the service.
   [{ steps: [null, 'a', { type: 'b' }] }, { steps: [null, 'a', { type: 'b' }] }],
   [
     { pdf: null, viewport: 'a', block: 1 },

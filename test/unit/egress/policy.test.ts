@@ -209,7 +209,7 @@ describe('ranges that the operator allows', () => {
     const closed = createEgressPolicy({ allow: [], isOwn });
     expect(closed.checkAddress('2606:4700::8').allowed).toBe(true);
     expect(closed.checkAddress('2606:4700:0::7')).toEqual({ allowed: false, reason: 'the machine that renders' });
-    // Connections to IPv4 addresses of this machine have a source of their own, which its servers refuse.
+    // Connections to IPv4 addresses of this machine have a source address of their own, which its servers refuse.
     expect(closed.checkAddress('93.184.0.7').allowed).toBe(true);
     const own = createEgressPolicy({ allow: ['2606:4700::7'], isOwn });
     expect(own.checkAddress('2606:4700::7').allowed).toBe(true);

@@ -57,7 +57,7 @@ describe('a plain HTTP request', () => {
     expect(answer.rawHeaders.join()).not.toMatch(/x-hop|date/i);
     const { bytesReceived, ...stats } = session.stats();
     expect(stats).toMatchObject({ connections: 1, blockedRequests: 0 });
-    // A body of 3 bytes, and a head of about 60.
+    // The request has a body of 3 bytes and a head of about 60.
     expect(bytesReceived).toBeGreaterThan(3 + 30);
     expect(bytesReceived).toBeLessThan(3 + 120);
   });
@@ -200,7 +200,7 @@ describe('closing a proxy session', () => {
     const settled = Promise.allSettled(cut);
     await until('everything to be under way', () => session.stats().openConnections === 2 && pending === 2);
 
-    // Closing does not wait for the requests: they would never end.
+    // Closing does not wait for the requests, because they would never end.
     await session.close();
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await read(tunneled.socket)).toBe('');

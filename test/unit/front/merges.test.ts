@@ -16,7 +16,7 @@ const stored: StoredFile = {
   height: 1,
 };
 
-/** Creates merges whose files never arrive. `files`: by name. */
+/** Creates merges whose files never arrive. `files` contains the reads by name. */
 function createMerges(files: Readonly<Record<string, StoredFile>> = {}, seconds?: TokenBuckets) {
   const never = new Promise<never>(() => undefined);
   const stat = async (name: string) => (name === 'never' ? never : (files[name] ?? null));

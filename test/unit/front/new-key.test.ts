@@ -11,6 +11,6 @@ test('keys are 32 random characters and their checksum, and are unique', () => {
     const [, random = '', sum = ''] = /^wc_live_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/.exec(key) ?? [];
     expect([...sum].reduce((value, digit) => value * 62 + base62.indexOf(digit), 0)).toBe(crc32(random));
   }
-  // Each of the 62 characters occurs in 32,000 random ones, unless there is a bug.
+  // Without a bug, each of the 62 characters occurs among 32,000 random ones.
   expect(new Set(keys.map((key) => key.slice(8, 40)).join('')).size).toBe(62);
 });

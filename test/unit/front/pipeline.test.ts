@@ -150,7 +150,7 @@ describe('a capture releases its reservations', () => {
       publish: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
     });
     expect(answer).toMatchObject({ code: 'QUEUE_FULL' });
-    // The job may be in the queue nevertheless: the reservation is released when the record has ended.
+    // The job may be in the queue nevertheless, so the reservation is released when the record has ended.
     expect(events.slice(2)).toEqual([
       'publish',
       'close dispatch without an end',

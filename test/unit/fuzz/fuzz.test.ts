@@ -16,7 +16,7 @@ afterAll(() => app.close());
 
 const targets: readonly Target[] = [...httpTargets, ...parserTargets];
 
-/** The same seed in each run; `npm run fuzz` uses other ones. */
+/** The seed is the same in each run. `npm run fuzz` uses other ones. */
 const seed = 20_261_122;
 const count = 100;
 
@@ -33,7 +33,7 @@ describe('an earlier finding is fixed:', () => {
     const start = performance.now();
     await target?.check(input(), send);
     expect(target).toBeDefined();
-    // A generous limit for a busy machine: before the fixes these inputs took seconds.
+    // The limit allows for a busy machine. Before the fixes, these inputs took seconds.
     expect(performance.now() - start).toBeLessThan(2000);
   });
 

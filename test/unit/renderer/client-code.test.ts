@@ -38,7 +38,7 @@ describe('runScript', () => {
   test('waits for a document that the script navigates to', async () => {
     const document = { moving: true, settled: async () => undefined, cutOff: new Promise(() => undefined) };
     expect((await run({}, {}, { document })).page.names.at(-1)).toBe('followed');
-    // The document of the script is gone then.
+    // The document of the script no longer exists then.
     expect((await run(() => Promise.reject(new Error('gone')), {}, { document })).error).toBeUndefined();
   });
 

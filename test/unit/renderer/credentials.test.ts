@@ -10,11 +10,11 @@ interface Setup {
   readonly headersFor?: readonly string[];
   /** Commands that the browser refuses. */
   readonly refused?: readonly string[];
-  /** Cookies that the browser stores; it refuses those with the value `refused`. */
+  /** Cookies that the browser stores. It refuses those with the value `refused`. */
   readonly stored?: (cookies: readonly object[]) => readonly object[];
 }
 
-/** Sets credentials for https://own.test/page, and returns what the browser was told. */
+/** Sets credentials for https://own.test/page. Returns the commands that the browser received. */
 async function setUp(secrets: Secrets, { html = false, headersFor, refused = [], stored }: Setup = {}) {
   const [events, sent, cookies, aborts] = [new EventEmitter(), [] as unknown[], [] as object[], [] as unknown[]];
   const session = {

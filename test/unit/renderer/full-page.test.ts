@@ -6,7 +6,7 @@ import { defaultOptions } from '../../harness/records.ts';
 const options = { ...defaultOptions, viewport: { width: 640, height: 480, deviceScaleFactor: 1 } };
 const tooLarge = { code: 'PAGE_TOO_LARGE' };
 
-/** Answers of `measurePage`: the first ones once each, the last one always. */
+/** Answers of `measurePage`. Each is given once, and the last one from then on. */
 function measures(...heights: readonly number[]) {
   const left = [...heights];
   return () => ({ height: left.length > 1 ? left.shift() : left[0], viewHeight: 480, left: 3 });
@@ -21,7 +21,7 @@ const tall = {
   scrollThrough: { reachedEnd: true, height: 2000, scripted: true },
   countUnseen: 0,
 };
-/** A page that still grew when scrolling stopped before its end. */
+/** A page that was still growing when scrolling stopped before its end. */
 const growing = () => {
   let count = 0;
   return () => ({ reachedEnd: false, height: (count += 1) > 1 ? 2000 : 1000, scripted: true });

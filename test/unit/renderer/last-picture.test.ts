@@ -4,7 +4,7 @@ import { maxLastPictureBytes } from '@webcapture/shared/files/diagnostics-file.t
 import type { PageSession } from '../../../services/renderer/browser/page.ts';
 import { takeLastPicture } from '../../../services/renderer/diagnostics/trace.ts';
 
-/** A page that looks like noise of the given deviation, which hardly compresses. */
+/** Creates a page that looks like noise of the given deviation, which can hardly be compressed. */
 async function noisyPage(width: number, height: number, sigma: number): Promise<PageSession> {
   const noise = { type: 'gaussian', mean: 128, sigma } as const;
   const picture = sharp({ create: { width, height, channels: 3, background: 'white', noise } });

@@ -90,7 +90,7 @@ describe('navigate', () => {
       ['untilReady', 'load'],
     ]);
     expect(page.limits.get('untilReady')).toEqual({ timeoutMs: 30_000, what: 'waiting for load' });
-    // Without such a navigation, the page is not asked.
+    // If the page has not navigated, it is not asked.
     const asked = pageOf();
     await open(asked);
     expect(asked.names).not.toContain('untilReady');
@@ -166,7 +166,7 @@ describe('navigate', () => {
 });
 
 describe('a page that navigates', () => {
-  /** A document that navigates as soon as it is loaded, this often. */
+  /** A document that navigates when it is loaded, this number of times. */
   const moves = (count: number, more: Site = {}): Site => {
     let left = count;
     const document = {

@@ -192,7 +192,7 @@ describe('connections', () => {
     const request = ask('eventsource');
     const socket = open();
     for (let count = 0; count < 10; count += 1) cdp.emit('Network.eventSourceMessageReceived');
-    // Its messages say nothing about the socket.
+    // The messages of the event source do not affect the socket.
     expect(watch.isListening).toBe(true);
     socket.emit('close');
     expect(watch.isListening).toBe(false);

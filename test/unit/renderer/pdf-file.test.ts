@@ -142,7 +142,7 @@ describe('isBlankPdf', () => {
     expect(isBlank(lines('q', '3 0 0 4 0 0 cm', small, 'Q'))).toBe(true);
     expect(isBlank(lines('q', '3 0 0 4 0 0 cm', small, 'Q', small))).toBe(false);
     expect(isBlank(lines('1 0 0 rg', 'q', '0 1 0 rg', 'Q', '0 0 600 800 re', 'f', background()))).toBe(true);
-    // More ends than starts.
+    // The content has more ends than starts.
     expect(isBlank(lines('Q', background()))).toBe(true);
   });
 

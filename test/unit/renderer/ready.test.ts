@@ -108,7 +108,7 @@ describe('untilReady of a page that fetches', () => {
   const fetching = (times: number, ms: number, behavior: Behavior = {}) => {
     const limits: number[] = [];
     let left = times;
-    /** The page sends its next request a while after a response. */
+    /** The page sends its next request some time after a response. */
     let isPausing = false;
     const network = {
       get isFetching() {

@@ -111,7 +111,7 @@ describe('settle', () => {
     const answers = { hasPainted: () => Promise.reject(new DeadlineError('the first answer', 1)) };
     for (const loaded of [true, false])
       await expect(settling({ answers, waitUntil: 'commit', state: { loaded } })).rejects.toThrow('the first answer');
-    // If another step fails sooner, its error is the one.
+    // If another step fails sooner, its error is thrown.
     const both = { ...answers, waitForReveals: () => Promise.reject(new Error('gone')) };
     await expect(settling({ answers: both, waitUntil: 'commit' })).rejects.toThrow(/gone|the first answer/);
   });
@@ -123,7 +123,7 @@ describe('settle', () => {
     expect(calls.at(-1)).toEqual(['emulateMedia', { media: null }]);
     for (const options of [{}, { media: 'screen' }] as const)
       expect((await settling(options)).names).not.toContain('emulateMedia');
-    // The layout of the paper sets it, once.
+    // The layout of the paper sets the media type, and only once.
     const paper = await settling({ media: 'print', format: 'pdf' });
     expect(paper.names.filter((name) => name === 'emulateMedia')).toHaveLength(1);
     expect(paper.page.undo).toEqual([]);

@@ -38,6 +38,6 @@ test('tiles begin at whole device pixels', async () => {
   expect(tileHeight({ ...defaultOptions.viewport, height: 101, deviceScaleFactor: 1.15 })).toBe(100);
   expect(tileHeight({ ...defaultOptions.viewport, height: 3, deviceScaleFactor: 1.001 })).toBe(1);
   expect((await tilesOf(1000, options)).tiles).toEqual(['0 480', '480 40', '520 480']);
-  // The remainder is no whole number of device pixels, so it is last.
+  // The remainder is not a whole number of device pixels, so it comes last.
   expect((await tilesOf(1001, options)).tiles).toEqual(['0 480', '480 480', '960 41']);
 });

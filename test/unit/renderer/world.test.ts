@@ -9,7 +9,7 @@ type Answer = (expression: string, count: number) => unknown;
 /** The answer to an expression that throws. */
 const thrown = { result: {}, exceptionDetails: { text: 'TypeError' } };
 
-/** A world whose expressions get these answers, and its commands. An answer that is an Error rejects the command. */
+/** A world whose expressions get these answers, and the commands that it has sent. An answer that is an Error rejects the command. */
 function worldOf(answer: Answer, maxTimeoutMs?: number) {
   const commands: string[] = [];
   const expressions: string[] = [];

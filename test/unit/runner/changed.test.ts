@@ -46,7 +46,7 @@ afterAll(() => rm(root, { recursive: true }));
 describe('affectedTests', () => {
   test.each<[changed: string, affected: readonly string[]]>([
     ['test/unit/policy.test.ts', ['test/unit/policy.test.ts']],
-    // The fleet starts the renderer, which imports the file by a relative path, as a process.
+    // The fleet starts the renderer as a process, and the renderer imports the file by a relative path.
     ['services/shared/policy.ts', ['test/unit/policy.test.ts', 'test/e2e/pages.test.ts']],
     // The file is imported as a type, and by a dynamic import.
     ['services/shared/regions.ts', ['test/unit/lazy.test.ts', 'test/e2e/pages.test.ts']],

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { testFiles, tiersOf } from '../../runner/tiers.ts';
 
-// Split in two, because vitest reads the tag anywhere in a file.
+// The text is split in two, because vitest reads the tag anywhere in a file.
 const moduleTag = `@module${'-tag'} long`;
 
 test.each([

@@ -53,7 +53,7 @@ describe('the limit that a capture exceeds', () => {
       max: 1200,
       added: 2,
     });
-    // HTML that leaves the queue makes room for its file.
+    // When HTML leaves the queue, there is room for its file.
     expect(exceededLimit(all, { storedBytes: 42, queuedBytes: -41 }, { ...limits, embedded })).toBeNull();
   });
 

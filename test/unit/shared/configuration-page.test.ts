@@ -20,7 +20,7 @@ test.each([
   ['renderer', readRendererConfig, rendererVariables],
   ['controller', readControllerConfig, controllerVariables],
 ] as const)('the documented variables of the %s are exactly those that it reads', (_, readConfig, listed) => {
-  // With these values every variable is read, also those of Kubernetes.
+  // With these values, every variable is read, including those of Kubernetes.
   const set = { WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_RELEASE: 'prod', KUBECONFIG: '/kubeconfig' };
   const read = new Set<string>();
   readConfig(

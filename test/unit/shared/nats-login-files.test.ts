@@ -22,7 +22,7 @@ beforeAll(async () => {
     'mixed.creds': credsOf(user.jwt, other.seed),
     'empty.creds': '',
     'user.nk': `# a comment\n${user.seed}\n`,
-    // Changes a character in the middle, because the last one has unused bits.
+    // Changes a character in the middle, because the last character has unused bits.
     'changed.nk': `${user.seed.slice(0, 20)}${user.seed[20] === 'A' ? 'B' : 'A'}${user.seed.slice(21)}`,
     'account.nk': seedOfAccount,
     'user.jwt': `${user.jwt}\n`,

@@ -17,7 +17,7 @@ test.each<[Partial<RenderOptions>, number]>([
   [{ secrets: { pdfEncryption: true } }, 30_000],
   [{ pdf: { ...defaultOptions.pdf, metadata: { title: 'a' } } }, 30_000],
   [{ pdf: { ...defaultOptions.pdf, attachments: [] } }, 30_000],
-  // The page that a click or a script opens has the time of a page.
+  // The page that a click or a script opens has the same timeout as the first page.
   [{ click: ['a', 'b'] }, defaultOptions.timeout + 10_000],
   [{ steps: [{ click: 'a' }, { type: { selector: 'b' } }] }, defaultOptions.timeout + 10_000],
   [{ steps: [{ waitFor: 'a' }, { wait: 7 }] }, defaultOptions.timeout + 10_007],

@@ -35,7 +35,7 @@ import {
   records,
 } from './transition-records.ts';
 
-/** The results of a transition by the state before it: `status` or `status/refresh state`. Unlisted states do not change. */
+/** The results of a transition, by the state before it: `status` or `status/refresh state`. States that are not listed do not change. */
 const table: readonly [name: string, Transition, time: number, Readonly<Record<string, string>>][] = [
   ['begin 0', begin(0), now, { queued: 'rendering' }],
   ['begin 1', begin(1), now, {}],

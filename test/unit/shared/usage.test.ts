@@ -63,7 +63,7 @@ test('a failed refresh is not charged, and its capture keeps its file', () => {
   expect(after).not.toHaveProperty('refreshCharges');
 });
 
-/** The bytes that the store contains for a record: the file of a completed capture, and HTML that is not yet rendered. */
+/** Returns the bytes that the store contains for a record: the file of a completed capture, and HTML that is not yet rendered. */
 function storedBytesOf(record: CaptureRecord): StoredBytes {
   const { status, outcome: shown, persistence, htmlBytes = 0 } = record;
   const earlier = (record.earlierFiles ?? []).reduce((bytes, { fileSizeBytes }) => bytes + fileSizeBytes, 0);

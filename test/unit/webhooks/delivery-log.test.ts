@@ -113,7 +113,7 @@ test('the histories in a record are bounded, and sorted by time, the newest firs
   expect([refreshes.length, deliveries.length]).toEqual([maxHistory, maxHistory]);
   expect([refreshes[0]?.number, deliveries[0]?.attempt]).toEqual([maxHistory + 5, maxHistory + 5]);
   expect(deliveries[0]).toMatchObject({ uuid: record.uuid, url, status: null, error: null, durationMs: null });
-  // Only the latest refresh has its whole message.
+  // Only the latest refresh has its complete message.
   expect(JSON.stringify({ ...record, refresh: undefined }).length - bare).toBeLessThan(11_000);
 });
 

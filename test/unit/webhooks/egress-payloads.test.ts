@@ -61,7 +61,7 @@ test('no event is sent to a name that resolves to an internal address at a later
 });
 
 test('a literal internal address is refused with the request', () => {
-  // A name is resolved at each delivery. Here also the invalid addresses of the list are refused.
+  // A name is resolved at each delivery. In this test, invalid addresses of the list are refused too.
   const literals = addresses().filter((url) => !names.includes(new URL(url).hostname));
   const policy = closed();
   const taken = [...literals, ...foreignUrls.filter((url) => URL.canParse(url))].filter((url) => {

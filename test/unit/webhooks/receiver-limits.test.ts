@@ -27,7 +27,7 @@ function end(turn: Turn, result: AttemptResult, ms: number): void {
   turn.release();
 }
 
-/** The deliveries that are allowed at this moment. */
+/** Returns the deliveries that are allowed at this moment. */
 function turns(name = 'a', count = 100): Turn[] {
   return Array.from({ length: count }, () => ask(name)).filter(({ verdict }) => verdict === 'send');
 }

@@ -24,7 +24,7 @@ test('attempts keep to the schedule, independent of their duration', () => {
     times.push(next);
     now = next;
   }
-  // The second is a little late: the first was in progress when it was due.
+  // The second attempt is slightly late, because the first was in progress when the second was due.
   expect(times.map((time) => time - firstAt)).toEqual([0, 15_000, ...attemptOffsets.slice(2)]);
 });
 
@@ -49,7 +49,7 @@ test('the attempts are made at the times in the API guide', async () => {
   const firstAt = 1_700_000_000_000;
   const due = schedule.map((_, index) => attemptDueAt({ attempt: index + 1, firstAt }) - firstAt);
   expect(due).toEqual(schedule);
-  // An attempt that fails at once is followed by the next one on schedule.
+  // An attempt that fails immediately is followed by the next one on schedule.
   const next = schedule.map((offset, index) => nextAttemptAt(index + 1, firstAt, firstAt + offset));
   expect(next.map((at) => (at === null ? null : at - firstAt))).toEqual([...schedule.slice(1), null]);
   const guide = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');

@@ -3,8 +3,8 @@ import type { Exchange, Routes } from '../exchange.ts';
 /** Pages with pictures. */
 export const imagePages: Routes = {
   /**
-   * `list` defines the behavior of each picture, e.g. `ok,slow:800,missing,hang,held`. The pictures are part of the page, so its
-   * load event waits for them; with `after=load`, a script adds them after the load event.
+   * Pictures whose behavior `list` defines, e.g. `ok,slow:800,missing,hang,held`. By default the pictures are part of the page, so its load
+   * event waits for them. With `after=load`, a script adds them after the load event.
    */
   '/images': (exchange) => {
     const tags = exchange

@@ -72,8 +72,8 @@ export const slowPages: Routes = {
     ),
 
   /**
-   * Sends a request every 100 ms, `times` times or forever, and then turns green. With `read=no` it never reads the responses,
-   * like scripts that only report.
+   * Sends a request every 100 ms, `times` times or forever, and then turns green. With `read=no` the page never reads the responses, like
+   * scripts that only send reports.
    */
   '/polling': (exchange) =>
     exchange.page(

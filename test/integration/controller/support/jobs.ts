@@ -30,7 +30,7 @@ export interface Queued {
   record(): Promise<CaptureRecord | null>;
 }
 
-/** Queues a capture as a front does: a background capture gets a record at once, an interactive one at its end. */
+/** Queues a capture as a front does. A background capture gets a record immediately, and an interactive one when it ends. */
 export async function queueCapture(session: NatsSession, options: QueueOptions = {}): Promise<Queued> {
   const { account = 'acme', region = 'us-east', priority = 'interactive', unrecorded = false } = options;
   const { startInMs = 60_000, deadlineInMs = 120_000 } = options;

@@ -1,6 +1,6 @@
 import type { RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
 
-/** In milliseconds, as all times here. */
+/** A day in milliseconds. All times in this file are in milliseconds. */
 export const hour = 3_600_000;
 export const day = 24 * hour;
 

@@ -6,7 +6,7 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { StandInRenderer as JobTaker } from '../../../harness/stand-in-renderer.ts';
 
-/** A renderer that starts at once, even without a server, and keeps sending heartbeats. */
+/** A renderer that starts immediately, even without a server, and keeps sending heartbeats. */
 export class StandInRenderer extends JobTaker {
   /** In milliseconds of the monotonic clock. */
   lastBeatAt = 0;
@@ -16,7 +16,7 @@ export class StandInRenderer extends JobTaker {
     void this.start();
   }
 
-  /** Never rejects, since the bucket may not exist. */
+  /** The call never rejects, because the bucket may not exist. */
   override async say(words: Partial<RendererHeartbeat> = {}): Promise<void> {
     this.lastBeatAt = performance.now();
     await withDeadline(super.say(words), heartbeatIntervalMs, 'a heartbeat').catch(() => undefined);

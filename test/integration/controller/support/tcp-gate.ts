@@ -2,7 +2,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { withLoginOf } from '../../../harness/nats-users.ts';
 
-/** A connection to a server that can be cut: data no longer passes, but the sockets stay open. */
+/** A connection to a server that can be cut. After a cut, no data passes, but the sockets stay open. */
 export class TcpGate {
   readonly url: string;
   readonly #close: () => void;
@@ -49,7 +49,7 @@ export class TcpGate {
     this.#open = false;
   }
 
-  /** Lets data pass again, and ends the old connections, which have lost data. */
+  /** Lets data pass again, and closes the old connections, which have lost data. */
   restore(): void {
     for (const socket of this.#sockets) socket.destroy();
     this.#open = true;

@@ -5,7 +5,7 @@ import { readControllerConfig } from '../../../../services/controller/config.ts'
 import { startController } from '../../../../services/controller/controller.ts';
 import { controllerTimes, type ControllerTimes } from '../../../../services/controller/times.ts';
 
-/** A whole controller within the process of the test. */
+/** A whole controller in the process of the test. */
 export class TestController {
   readonly lines: LogLine[];
   readonly opsUrl: string;

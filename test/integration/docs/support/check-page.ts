@@ -3,7 +3,7 @@ import { callGcloud } from './gcloud.ts';
 import { Project } from './project.ts';
 import { runPage, type Call } from './run-page.ts';
 
-/** Other names than those of the page and the examples, so that a name that is written out is found. */
+/** The names differ from those of the page and the examples, so that a command with a hard-coded name is found. */
 const variables = {
   PROJECT: 'acme-project',
   REGION: 'europe-west4',
@@ -11,7 +11,7 @@ const variables = {
   BUCKET: 'acme-files',
 };
 
-/** Kinds of which nothing may be left when the page ends. */
+/** Kinds of resources that must not exist any more at the end of the page. */
 const billed = [
   'cluster',
   'bucket',

@@ -17,7 +17,7 @@ export class Project {
     this.note(kind, name);
   }
 
-  /** As make, for what may be repeated, such as a binding. */
+  /** Like make, but for resources that may be created repeatedly, such as a binding. */
   note(kind: string, name: string): void {
     const names = this.#made.get(kind) ?? new Map<string, number>();
     this.#made.set(kind, names.set(name, this.#line));
@@ -41,7 +41,7 @@ export class Project {
   }
 }
 
-/** A command with its words apart from its flags. */
+/** The words of a command without its flags. */
 interface Command {
   readonly words: readonly string[];
   /** The values of each flag, without hyphens; a switch has the value ''. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { once } from '../../../harness/once.ts';
 
-/** Commands only write files: a page that takes as long waits for something. */
+/** Time limit of a page. Its commands only write files, so a page that takes longer waits for something. */
 const deadlineMs = 240_000;
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -27,7 +27,7 @@ interface Run {
   readonly folder: string;
 }
 
-/** The page with an empty line for each line outside of shell blocks, so that Bash names the lines of the page. */
+/** Returns the page with an empty line for each line outside of shell blocks, so that Bash reports the line numbers of the page. */
 function shellOf(page: string): string {
   let inShell = false;
   const lines = page.split('\n').map((line) => {
@@ -43,8 +43,8 @@ function shellOf(page: string): string {
 const realPrograms = ['base64', 'cat', 'sed'];
 
 /**
- * Functions that write their arguments to the file of calls, and print what the real program prints at the places where a page
- * reads it. As functions they need no process each.
+ * Functions in place of the programs. Each writes its arguments to the file of calls, and prints what the real program prints if the page
+ * reads that. Functions need no process each.
  */
 const standIns = String.raw`
 record() {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import type { Project } from './project.ts';
 
-// Values files leave out what the chart has defaults for.
+// Values files omit values for which the chart has defaults.
 const { required: _, ...schema } = JSON.parse(
   readFileSync(new URL('../../../../charts/webcapture/values.schema.json', import.meta.url), 'utf8'),
 ) as { readonly required?: readonly string[] };
@@ -43,7 +43,7 @@ export function mergeValues(files: readonly Values[]): Values {
   return files.reduce<unknown>(merge, {}) as Values;
 }
 
-/** Checks that everything that the values of a release name was made by an earlier command. */
+/** Checks that an earlier command has made everything that the values of a release name. */
 export function checkValues(project: Project, release: { name: string; namespace: string; values: Values }): void {
   const { name, namespace, values } = release;
   if (!isValid(values))

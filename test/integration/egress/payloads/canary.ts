@@ -6,7 +6,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { publicAddress } from '../sites.ts';
 import { tlsFixture } from '../tls-fixture.ts';
 
-/** A target that nothing may reach: one TCP and one UDP port, on every address of this machine, IPv4 and IPv6. */
+/** A target that must not be reached: one TCP and one UDP port, on every address of this machine, IPv4 and IPv6. */
 export interface Canary {
   readonly port: number;
   /** Descriptions of connections and datagrams that arrived, except at the address that the tests open. */
@@ -26,7 +26,7 @@ export async function startCanary(): Promise<Canary> {
   let opened = 0;
   const serve: http.RequestListener = (request, response) => {
     asked.add((request.url ?? '').split('/')[1] ?? '');
-    // The response allows everything, so that the rules of the browser do not hide a way out.
+    // The response allows everything, so that the rules of the browser do not hide a request that gets out.
     response.setHeader('access-control-allow-origin', request.headers.origin ?? '*');
     response.setHeader('access-control-allow-headers', '*');
     response.setHeader('access-control-allow-methods', 'PUT');

@@ -11,7 +11,7 @@ export interface PayloadPage {
 /** Number of payloads per frame. A frame costs the browser far more than a payload. */
 const waysInOne = 10;
 
-/** Returns documents that together try all ways of sending a request. The path of a request contains the name of the way. */
+/** Returns documents that together try all methods of sending a request. The path of a request contains the name of the method. */
 function documentsOf(origin: string): readonly Served[] {
   const alone: Served[] = [];
   const together: string[] = [];
@@ -27,7 +27,7 @@ function documentsOf(origin: string): readonly Served[] {
   return [...alone, ...groups.map((group) => ({ body: `<body>${group.join('\n')}` }))];
 }
 
-/** Returns a page that tries every way of sending a request to a host. */
+/** Returns a page that tries every method of sending a request to a host. */
 export function everyWay(origin: string): PayloadPage {
   const frames = documentsOf(origin).map((document) => `<iframe src="${pathOf(document)}"></iframe>`);
   return { body: `<!doctype html><title>ways</title>${frames.join('')}`, payloads: Object.keys(ways).length };
@@ -51,7 +51,7 @@ export function everyNotation(port: number): PayloadPage {
   return { body, payloads: 2 * urls.length + sockets.length };
 }
 
-/** Returns the same page as supplied HTML, without the ways that need a site. */
+/** Returns the same page as supplied HTML. Omits the methods that need a site. */
 export function everyWayInHtml(origin: string): PayloadPage {
   const documents = Object.entries(ways).flatMap(([name, way]) => {
     const document = way(`${origin}/${name}/x`);

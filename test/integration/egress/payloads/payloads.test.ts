@@ -147,7 +147,7 @@ describe('an address is not captured', patient, () => {
     [...outcomes].filter(([url, outcome]) => outcome !== expected(url));
 
   test('in a notation or by a name of an internal address', async () => {
-    // A sample is enough, as pages try each notation, see above.
+    // A sample is sufficient, because pages try each notation (see above).
     const hosts = [...notations.filter((_, index) => index % 16 === 0), 'alias.example', 'two.example', 'six.example'];
     const urls = [...hosts.map((host) => `${originOf(host)}/main`), ...trickyUrls(canary.port).slice(0, 10)];
     const outcomes = await outcomesOf(urls);
@@ -164,7 +164,7 @@ describe('an address is not captured', patient, () => {
     const moves = ['location', 'meta-refresh', 'refresh-header', 'redirect-twice', 'form-post', 'anchor-click'];
     const at = (path: string) => `http://${publicAddress}:${site.port}${path}`;
     const redirected = (status: number, location: string) => at(pathOf({ body: '', status, headers: { location } }));
-    // Pages try each status, see above.
+    // Pages try each status (see above).
     const inside = [
       ...[302, 308].map((status) => redirected(status, originOf('[::1]', canary, 'https'))),
       ...moves.map((name) => {

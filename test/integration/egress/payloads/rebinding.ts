@@ -3,7 +3,7 @@ import { innerAddress, publicAddress } from '../sites.ts';
 const loopback6 = '0:0:0:0:0:0:0:1';
 const public4 = [publicAddress];
 
-/** Names that resolve to internal addresses, at once or later, as from the name server of an attacker. */
+/** Names that resolve to internal addresses, immediately or later, as a name server of an attacker would answer. */
 export const rebindingNames = {
   'inner.example': { A: [innerAddress] },
   'two.example': { A: [publicAddress, innerAddress] },

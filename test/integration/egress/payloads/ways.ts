@@ -1,6 +1,6 @@
 import { pathOf, type Served } from './payload-site.ts';
 
-/** One way out of a page: a document that tries to reach `to`, `http://host:port/name`. */
+/** One method of sending a request from a page: a document that tries to reach `to`, `http://host:port/name`. */
 type Way = (to: string) => string | Served;
 
 const script = (code: string) => `<script>{ ${code} }</script>`;
@@ -20,7 +20,7 @@ const peer = (server: string) =>
 const turn = (url: string) => peer(`{ urls: '${url}', username: 'a', credential: 'b' }`);
 const text = JSON.stringify;
 
-/** Ways that work in every browser at once: without the policy, each of these reaches the canary. */
+/** Methods that work immediately in every browser. Without the policy, each of these reaches the canary. */
 export const plainWays: Readonly<Record<string, Way>> = {
   // Navigation
   location: (to) => script(`location = ${text(to)}`),
@@ -148,7 +148,7 @@ export const plainWays: Readonly<Record<string, Way>> = {
   }),
 };
 
-/** Ways that a browser uses later, with a switch, after a user gesture, or never. */
+/** Methods that a browser uses later, with a switch, after a user gesture, or never. */
 const rareWays: Readonly<Record<string, Way>> = {
   'window-open': (to) => script(`open(${text(to)})`),
   'anchor-blank': (to) => `<a target=_blank href="${to}">x</a><script>document.links[0].click()</script>`,
@@ -280,5 +280,5 @@ const rareWays: Readonly<Record<string, Way>> = {
 export const needsOwnDocument = (name: string): boolean =>
   /^(location|navigation-api|meta|redirect|anchor|form|base|frameset|import-map|window-open)/.test(name);
 
-/** All ways. */
+/** All methods. */
 export const ways: Readonly<Record<string, Way>> = { ...plainWays, ...rareWays };

@@ -66,7 +66,7 @@ class Pod {
     return this.taken.slice(0, count).map(({ message }) => message.subject);
   }
 
-  /** Must be called before its connection is closed. */
+  /** Call it before its connection is closed. */
   close(): void {
     this.#source.close();
     for (const working of this.#working) clearInterval(working);

@@ -84,7 +84,7 @@ export class TestRenderer {
     });
   }
 
-  /** Stops as the process does. */
+  /** Stops the renderer as the process does. */
   async stop(graceMs = 0): Promise<void> {
     const drained = this.slots.drain(graceMs);
     this.source.close();
@@ -92,7 +92,7 @@ export class TestRenderer {
   }
 }
 
-/** An engine that takes `ms` for each page, unless it is stopped. */
+/** Creates an engine that takes `ms` for each page, unless it is stopped. */
 export const rendersIn =
   (ms: number): RenderEngine['render'] =>
   async ({ signal }) => {
@@ -116,7 +116,7 @@ export class TestQueue {
     return job;
   }
 
-  /** All results that wait to be settled, in order. Fails if a front could not read one. */
+  /** Returns all results that wait to be settled, in order. Fails if a front could not read one of them. */
   async results(): Promise<JobResult[]> {
     const messages = await messagesOf(this.#session, streamNames.results);
     return messages.map((data) => {

@@ -11,7 +11,7 @@ import { bytesOf } from './stored-files.ts';
 
 export const megabyte = 1024 * 1024;
 
-/** Only for tests of silence, since a slow machine may also be silent for 250 ms. */
+/** Silence timeout for tests of silence only, because a slow machine may also be silent for 250 ms. */
 const silenceMs = 250;
 
 export const busy = googleError(503, 'backendError', 'Backend Error');
@@ -30,9 +30,9 @@ export interface FaultyBucket {
   /** The retries, as `<operation> <failure>`. */
   readonly retries: string[];
   storeWith(changes?: Partial<GcsOptions> & { readonly endpoint?: string }): BucketStore;
-  /** Whether the bucket has the file with these bytes. */
+  /** Returns whether the bucket has the file with these bytes. */
   isStored(file: { readonly name: string; readonly bytes: Buffer }): Promise<boolean>;
-  /** How many matching requests the proxy has seen. */
+  /** Returns how many matching requests the proxy has received. */
   sent(match: (request: SeenRequest) => boolean): number;
 }
 
@@ -101,7 +101,10 @@ export async function causeOf(call: Promise<unknown>): Promise<ObjectError> {
   return error?.cause as ObjectError;
 }
 
-/** Google's library with the next of these tokens each time that it is opened; a promise is awaited. */
+/**
+ * Creates Google's library. Each time that the library is opened, it has the next of these tokens. If a token is a promise, the library
+ * waits for it.
+ */
 export async function withTokens(endpoint: string, ...all: (string | Promise<never>)[]) {
   const newStorage = await loadStorage();
   type Options = NonNullable<Parameters<typeof newStorage>[0]>;
