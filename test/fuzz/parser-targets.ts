@@ -284,7 +284,7 @@ const heartbeat = {
   busy: 0,
   browser: 'up',
   draining: false,
-  recent: { ended: 0, internalFailures: 0, queueWaitP95Ms: 1 },
+  recent: { ended: 0, internalFailures: 0, interactive: 0, queueWaitP95Ms: 1 },
   jobs: ['interactive:1:2:3'],
   at: 1,
 };

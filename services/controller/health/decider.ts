@@ -206,7 +206,7 @@ function withSilence(verdict: Verdict, unreportedForMs: number | null): Verdict 
   return { ...verdict, message: `${verdict.message}; no cluster has reported it for ${duration(unreportedForMs)}` };
 }
 
-/** Minimum number of captures in five minutes for a failure rate, because one failure in two captures means little. */
+/** Minimum number of captures in five minutes for a rate or a percentile, because one failure in two captures means little. */
 export const minCaptures = 10;
 
 const maxFailedShare = 0.2;
@@ -224,20 +224,23 @@ function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
 }
 
 /**
- * Judges a region degraded if captures wait for more than 10 s: by the 95th percentile of the last five minutes, or because one capture has
- * waited that long now. All renderers of a region pull from one queue, so the percentile of the region is the mean of the renderers'
- * percentiles, weighted by captures.
+ * Judges a region degraded if interactive captures wait for more than 10 s: by the 95th percentile of the last five minutes, or because one
+ * has waited that long now. All renderers of a region pull from one queue, so the percentile of the region is the mean of the renderers'
+ * percentiles, weighted by interactive captures. Background captures do not count, because no client waits for them.
  */
 function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: PriorityDepths | null): Verdict | null {
   const oldestMs = waiting?.oldestInteractiveMs ?? 0;
   if (oldestMs > maxQueueWaitMs) {
     return { status: 'degraded_performance', message: `a capture has waited ${duration(oldestMs)} for a renderer` };
   }
-  const ended = sum(pods.map(({ recent }) => recent.ended));
-  const p95Ms = sum(pods.map(({ recent }) => recent.queueWaitP95Ms * recent.ended)) / Math.max(1, ended);
-  if (ended < minCaptures || p95Ms <= maxQueueWaitMs) return null;
+  const interactive = sum(pods.map(({ recent }) => interactiveOf(recent)));
+  const p95Ms = sum(pods.map(({ recent }) => recent.queueWaitP95Ms * interactiveOf(recent))) / Math.max(1, interactive);
+  if (interactive < minCaptures || p95Ms <= maxQueueWaitMs) return null;
   return { status: 'degraded_performance', message: `captures wait up to ${duration(p95Ms)} for a renderer` };
 }
+
+/** A renderer of an older version does not report the number of interactive captures. */
+const interactiveOf = ({ interactive, ended }: RendererHeartbeat['recent']) => interactive ?? ended;
 
 const failuresOfOutage = 2;
 

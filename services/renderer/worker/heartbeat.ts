@@ -88,6 +88,7 @@ export class RecentCaptures {
       ended: this.#ended.length,
       ...(this.#ended.length === 0 ? {} : { meanRenderMs: Math.round(spent / this.#ended.length) }),
       internalFailures: this.#ended.filter(({ failure }) => failure?.cause === 'service').length,
+      interactive: waits.length,
       queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
     };
   }

@@ -29,6 +29,9 @@ const heartbeatSchema = Type.Object({
   recent: Type.Object({
     ended: count(maxCaptures),
     internalFailures: count(maxCaptures),
+    /** Interactive captures among `ended` whose waits `queueWaitP95Ms` describes; absent in heartbeats of older versions. */
+    interactive: Type.Optional(count(maxCaptures)),
+    /** 95th percentile of the time that interactive captures waited in the queue. */
     queueWaitP95Ms: Type.Number(),
     /** Mean time from the delivery of a job to the acknowledgement of its result. Absent before the first acknowledgement. */
     meanRenderMs: Type.Optional(Type.Number()),

@@ -102,6 +102,7 @@ describe('heartbeats are not trusted:', () => {
     ['draining as text', { ...heartbeat('a'), draining: 'no' }],
     ['nothing recent', { ...heartbeat('a'), recent: null }],
     ['recent captures beyond measure', { ...heartbeat('a'), recent: { ...quiet, ended: 1e300 } }],
+    ['interactive captures below zero', { ...heartbeat('a'), recent: { ...quiet, interactive: -1 } }],
     ['a mean that is none', { ...heartbeat('a'), recent: { ...quiet, meanRenderMs: 'long' } }],
     ['a version of a megabyte', { ...heartbeat('a'), version: 'v'.repeat(1e6) }],
     ['no instance', { ...heartbeat('a'), instance: undefined }],

@@ -120,3 +120,15 @@ test('all of these changes are in the history', async () => {
   expect(incident?.updates.map(({ status }) => status)).toEqual(['degraded_performance', 'major_outage']);
   expect(incident?.updates[0]?.message).toMatch(/us-east-2 has not been heard/);
 });
+
+test('interactive captures that wait long show in the status, also beside many quick background captures', async () => {
+  const recent = { internalFailures: 0, ended: 20, interactive: 20, queueWaitP95Ms: 15_000 };
+  const [interactive, background] = renderers.slice(-2);
+  if (interactive === undefined || background === undefined) throw new Error('two renderers are running');
+  interactive.says = { recent };
+  background.says = { recent: { ...recent, ended: 1000, interactive: 0, queueWaitP95Ms: 0 } };
+  const { component } = await untilShown(session, 'engine.us-east', 'degraded_performance');
+  expect(component.message).toBe('captures wait up to 15 s for a renderer');
+  for (const renderer of [interactive, background]) renderer.says = {};
+  await untilShown(session, 'engine.us-east', 'operational');
+});

@@ -144,13 +144,38 @@ describe('the queue wait', () => {
     },
   );
 
-  test('is weighted by the number of captures', () => {
-    const slow = heartbeat('a', { recent: { ended: 1, internalFailures: 0, queueWaitP95Ms: 60_000 } });
-    const fast = heartbeat('b', { recent: { ended: 99, internalFailures: 0, queueWaitP95Ms: 100 } });
+  const recentOf = (ended: number, interactive: number | undefined, queueWaitP95Ms: number) => ({
+    ended,
+    internalFailures: 0,
+    ...(interactive === undefined ? {} : { interactive }),
+    queueWaitP95Ms,
+  });
+
+  test.each([
+    [1, 99],
+    // Renderers of an older version.
+    [undefined, undefined],
+  ])('is weighted by the number of interactive captures (%s and %s)', (few, many) => {
+    const slow = heartbeat('a', { recent: recentOf(1, few, 60_000) });
+    const fast = heartbeat('b', { recent: recentOf(99, many, 100) });
     expect(decideRegion(region({ wanted: 2, pods: [slow, fast] }))?.status).toBe('operational');
   });
 
-  test('ignores background captures', () => {
+  test('of interactive captures is not reduced by renderers that end many background captures', () => {
+    const slow = heartbeat('a', { recent: recentOf(minCaptures, minCaptures, 15_000) });
+    const background = heartbeat('b', { recent: recentOf(1000, 0, 0) });
+    expect(decideRegion(region({ wanted: 2, pods: [slow, background] }))).toEqual({
+      status: 'degraded_performance',
+      message: 'captures wait up to 15 s for a renderer',
+    });
+  });
+
+  test('of few interactive captures does not count, also among many background captures', () => {
+    const pods = healthy(1, { recent: recentOf(1000, minCaptures - 1, 60_000) });
+    expect(decideRegion(region({ pods }))?.status).toBe('operational');
+  });
+
+  test('does not include background captures in the queue', () => {
     const waiting = { ...idle, background: 10_000 };
     expect(decideRegion(region({ waiting }))?.status).toBe('operational');
   });
