@@ -103,7 +103,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'visitor.ts': ['corpus/visitor', 'corpus/page-options'],
   'wait-for.ts': ['unit/renderer/wait-for', 'corpus/elements'],
   'world.ts': ['unit/renderer/world', 'corpus/without-scripts', 'corpus/behavior', 'corpus/elements'],
-  'scripts/activity.ts': ['integration/page-scripts/waits', 'integration/capture/activity'],
+  'scripts/activity.ts': ['integration/page-scripts/activity', 'integration/capture/activity'],
   'scripts/animations.ts': [
     'integration/page-scripts/animations',
     'corpus/appearing',

@@ -42,9 +42,8 @@ export function readActivity(question: string) {
         ?.split(';')
         .slice(0, -1)
         .map((line) => {
-          const [kind = '', ...numbers] = line.split(' ');
-          const [delay = 0, inMs = 0, ran = 0] = numbers.map(Number);
-          return { kind, delay, inMs, ran };
+          const [kind, delay, inMs, ran] = line.split(' ') as [string, string, string, string];
+          return { kind, delay: Number(delay), inMs: Number(inMs), ran: Number(ran) };
         });
     },
   };
