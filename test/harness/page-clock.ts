@@ -4,13 +4,13 @@ import type { PageWaits } from '../../services/renderer/page/scripts/waits.ts';
 declare const waits: PageWaits;
 
 /**
- * Ends the waits of a call immediately. Time passes only by the lengths of these waits; a frame takes 16 ms. A helper of calls of
+ * Ends the waits of a call immediately. Time passes only by the lengths of these waits; a frame takes `frameMs`. A helper of calls of
  * `ScriptPage`.
+ *
  * @param onFrame runs in each frame, with the milliseconds since the call of this function
  * @returns a function that returns these milliseconds
  */
-export function useClock(onFrame: (ms: number) => void = () => undefined): () => number {
-  const frameMs = 16;
+export function useClock(onFrame: (ms: number) => void = () => undefined, frameMs = 16): () => number {
   let passed = 0;
   const pass = (ms: number) => {
     passed += ms;

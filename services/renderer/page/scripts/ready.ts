@@ -37,15 +37,14 @@ export function watchChanges(): number {
   const observer = new MutationObserver((records) => {
     for (const { type, target, oldValue, attributeName, attributeNamespace, addedNodes, removedNodes } of records) {
       if (type === 'attributes') {
-        const value = own(target as Element).getAttributeNS(attributeNamespace, attributeName ?? '');
+        const value = own(target as Element).getAttributeNS(attributeNamespace, attributeName as string);
         if (value !== oldValue) note(target, false, [target]);
       } else if (type === 'characterData') {
         const { data } = target as CharacterData;
-        if (data !== oldValue) note(target, data.length > (oldValue ?? '').length, [target]);
+        if (data !== oldValue) note(target, data.length > (oldValue as string).length, [target]);
       } else {
-        const [added, removed] = [addedNodes[0], removedNodes[0]];
         const isReplaced = addedNodes.length === 1 && removedNodes.length === 1;
-        if (isReplaced && added?.isEqualNode(removed ?? null) === true) continue;
+        if (isReplaced && (addedNodes[0] as Node).isEqualNode(removedNodes[0] as Node)) continue;
         const elements = [...addedNodes].filter((node) => node instanceof Element);
         const isOnlyAdded = elements.length > 0 && elements.length === addedNodes.length && removedNodes.length === 0;
         note(target, sizeOf(addedNodes) > sizeOf(removedNodes), isOnlyAdded ? elements : [target]);
@@ -154,7 +153,7 @@ export async function untilNothingIsDue(
     if (!(node instanceof Element)) return false;
     const opacity = Number(getComputedStyle(node).opacity);
     const before = opacities.get(node) ?? 0;
-    opacities.set(node, opacity < before ? Number.POSITIVE_INFINITY : Math.max(before, opacity));
+    opacities.set(node, opacity < before ? Number.POSITIVE_INFINITY : opacity);
     return opacity > before;
   };
 
@@ -221,16 +220,17 @@ export async function untilNothingIsDue(
   const refreshAt = (): number => {
     const meta = document.querySelector<HTMLMetaElement>('meta[http-equiv="refresh" i]');
     const said = /^\s*([\d.]+)\s*[;,\s]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(meta?.content ?? refreshHeader);
-    const [, seconds = '', address = ''] = said ?? [];
-    if (!URL.canParse(address.trim(), document.baseURI)) return Number.POSITIVE_INFINITY;
+    if (said === null) return Number.POSITIVE_INFINITY;
+    const [, seconds, address] = said as unknown as readonly [string, string, string];
+    const url = URL.parse(address, document.baseURI);
     // A page that reloads itself polls, and is not waited for.
-    if (new URL(address.trim(), document.baseURI).href === location.href) return Number.POSITIVE_INFINITY;
+    if (url === null || url.href === location.href) return Number.POSITIVE_INFINITY;
     const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
     return (navigation?.loadEventEnd ?? 0) + Number(seconds) * 1000;
   };
 
-  let isLate = false;
-  let repeats = false;
+  let isLate: boolean;
+  let repeats: boolean;
   for (;;) {
     const { lastChange: changeBefore, lastGrowth: growthBefore } = watch;
     look(performance.now());
@@ -245,7 +245,7 @@ export async function untilNothingIsDue(
     const timersEnd = isProgressing ? Math.max(startedAt + maxMs, now + quietMs) : end;
     const awaited =
       due === undefined
-        ? now - startedAt < firstChangeMs || (lastChange > startedAt && now - lastChange < nextChangeMs)
+        ? now - startedAt < firstChangeMs || now - lastChange < nextChangeMs
         : due.map((callbacks) => isAwaited(callbacks, now, timersEnd)).includes(true);
     // Pending work at the end of the wait was ignored if it repeats.
     repeats = due?.some(({ kind, inMs }) => kind !== 'answer' && inMs < nextChangeMs) === true;
