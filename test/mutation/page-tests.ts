@@ -129,7 +129,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/fixed.ts': ['integration/page-scripts/fixed', 'corpus/fixed-and-sticky', 'corpus/tall-viewports'],
   'scripts/frame-shots.ts': ['integration/page-scripts/frame-shots', 'corpus/lazy-images'],
   'scripts/freezing.ts': ['corpus/freezing'],
-  'scripts/hiding.ts': ['integration/page-scripts/selecting', 'corpus/elements', 'corpus/consent'],
+  'scripts/hiding.ts': ['integration/page-scripts/hiding', 'corpus/elements', 'corpus/consent'],
   'scripts/markdown.ts': ['integration/page-scripts/markdown', 'corpus/extracting'],
   'scripts/measures.ts': [
     'integration/page-scripts/styles',

@@ -1,7 +1,6 @@
 /// <reference lib="dom" />
 import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { adoptHiding, enforceHiding } from '../../../services/renderer/page/scripts/hiding.ts';
 import * as script from '../../../services/renderer/page/scripts/selecting.ts';
 import { foreign, type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
 
@@ -61,6 +60,8 @@ describe('selectAll', () => {
       ['.x > .y + i + b', 'e'],
       ['i, p > b', 'c d e h j l'],
       ['p > b, span > b', 'c e h l o'],
+      ['p, p > b', 'a c e h k l'],
+      ['span, span > b', 'n o'],
       ['span > i, div > i', ''],
       ['form > b', 's'],
       ['html b#q', 'q'],
@@ -70,8 +71,17 @@ describe('selectAll', () => {
   });
 
   test('ends on selectors for which a search without memory would take exponential time', async () => {
-    await page.show(`<p>${shadow(`${'<div>'.repeat(60)}<b></b>`)}</p>`);
-    expect(await idsOf(`${'div '.repeat(25)} nav b`)).toBe('');
+    await page.show(`<p>${shadow(`${'<div>'.repeat(60)}<b id="deep"></b>`)}</p>`);
+    expect(await idsOf(`nav ${'div '.repeat(25)} b`)).toBe('');
+    expect(await idsOf(`p ${'div '.repeat(25)} b`)).toBe('deep');
+  });
+
+  test('returns elements in the order of the tree, not of their creation', async () => {
+    await page.show(
+      `<p id="x">${shadow('<b id="a"></b>')}</p><b id="c"></b><p id="y">${shadow('<b id="d"></b>')}</p>
+       <script>document.body.prepend(y); document.body.append(x)</script>`,
+    );
+    expect(await idsOf('b')).toBe('d c a');
   });
 
   test('enters frames that match the parts before the last one', async () => {
@@ -90,6 +100,7 @@ describe('selectAll', () => {
         selecting,
       );
     expect(await found('iframe >> b')).toEqual(['a b c', 3, false]);
+    expect(await idsOf('iframe >> b')).toBe('a b c');
     expect(await found('iframe >> b', 'one')).toEqual(['b c', 2, false]);
     expect(await found('p > iframe >> b')).toEqual(['c', 1, false]);
     expect(await found('#two >> b')).toEqual(['b', 1, false]);
@@ -191,130 +202,4 @@ test('documentOf returns documents of frames that can be read', async () => {
     return documentOf(frames.firstElementChild as Element) !== null;
   }, selecting);
   expect(hasFrame).toBe(true);
-});
-
-describe('hiding', () => {
-  const parsed = (selectors: readonly string[]) => selectors.map(parseSelector);
-  const adopt = (hide: readonly string[], remove: readonly string[] = []) =>
-    page.call(adoptHiding, [parsed(hide), parsed(remove)], selecting);
-  const enforce = (hide: readonly string[], remove: readonly string[] = []) =>
-    page.call(enforceHiding, [parsed(hide), parsed(remove)], selecting);
-  /** Returns how the elements with an id are shown, also in shadow roots and frames. */
-  const looks = () =>
-    page.read(() => {
-      const [frame] = document.querySelectorAll('iframe');
-      const roots = [document, ...(frame?.contentDocument ? [frame.contentDocument] : [])].flatMap((each) =>
-        openRoots(each),
-      );
-      const all = roots.flatMap((root) => [...root.querySelectorAll('[id]')]);
-      return Object.fromEntries(
-        all.map((each) => {
-          const { display, visibility } = getComputedStyle(each);
-          return [each.id, display === 'none' ? 'gone' : visibility];
-        }),
-      );
-    }, selecting);
-  const sheets = () => page.read(() => document.adoptedStyleSheets.map(({ cssRules }) => cssRules.length));
-
-  test('adoptHiding hides with style sheets, in shadow roots and frames too', async () => {
-    await page.show(
-      `<b id="a"><i id="b" style="visibility:visible">text</i></b><u id="c">text</u><s id="s">text</s><p id="p">${shadow('<b id="d">text</b><u id="e">text</u>')}</p>
-       <iframe srcdoc="<b id=f>text</b><em id=g>text</em>"></iframe>`,
-    );
-    await adopt(['b', 'iframe >> em'], ['u']);
-    expect(await looks()).toEqual({
-      a: 'hidden',
-      b: 'hidden',
-      c: 'gone',
-      s: 'visible',
-      p: 'visible',
-      d: 'hidden',
-      e: 'gone',
-      f: 'visible',
-      g: 'hidden',
-    });
-    expect(await sheets()).toEqual([2]);
-    // The same call changes nothing more, and other selectors replace the rules.
-    await adopt(['b', 'iframe >> em'], ['u']);
-    expect(await sheets()).toEqual([2]);
-    await adopt(['s']);
-    expect(await looks()).toMatchObject({ a: 'visible', c: 'visible', s: 'hidden' });
-    expect(await sheets()).toEqual([0, 1]);
-  });
-
-  test('adoptHiding skips selectors that the browser does not support', async () => {
-    await page.show('<b id="a">text</b><u id="c">text</u>');
-    await adopt(['b:unknown-thing', 'b'], ['u:unknown-thing >> b', 'u']);
-    expect(await looks()).toEqual({ a: 'hidden', c: 'gone' });
-    expect(await sheets()).toEqual([2]);
-  });
-
-  test('adoptHiding runs in a frame only for selectors that enter frames', async () => {
-    await page.show('<b id="a">text</b><iframe srcdoc="<b id=b>text</b>"></iframe>');
-    const runIn = async (hide: readonly string[]) => {
-      await page.call(
-        (run: string, parts: ReturnType<typeof parsed>) => {
-          const [frame] = document.querySelectorAll('iframe');
-          const view = frame?.contentWindow as Window & typeof globalThis;
-          const own = (value: unknown) => value;
-          const scope = new view.Function('own', 'parts', run);
-          scope(own, parts);
-        },
-        [`${selecting.map(String).join('\n')}; (${String(adoptHiding)})(parts, [])`, parsed(hide)],
-      );
-    };
-    await runIn(['b']);
-    expect(await looks()).toEqual({ a: 'visible', b: 'visible' });
-    await runIn(['b', 'iframe >> b']);
-    expect(await looks()).toEqual({ a: 'hidden', b: 'hidden' });
-  });
-
-  test('enforceHiding hides what style sheets cannot hide', async () => {
-    const late = 'visibility:visible !important';
-    await page.show(
-      `<style>u, b { transition: visibility 100s }</style>
-       <b id="a" style="${late}"><i id="b" style="${late}">text</i></b><u id="c" style="display:block !important">text</u><s id="s">text</s>
-       <p id="p">${shadow(`<b id="d">text</b><em id="e" style="${late}">text</em>`)}</p><p id="q">${shadow('<u id="f">text</u>')}</p>
-       <form id="r"><b id="g">text</b><input name="style"></form>`,
-    );
-    expect(await enforce(['p > b', '#a', 'form'], ['u', 'p:nth-of-type(2) > u'])).toBeNull();
-    expect(await looks()).toEqual({
-      a: 'hidden',
-      b: 'hidden',
-      c: 'gone',
-      s: 'visible',
-      p: 'visible',
-      d: 'hidden',
-      e: 'visible',
-      q: 'visible',
-      f: 'gone',
-      r: 'hidden',
-      g: 'hidden',
-    });
-    const styles = await page.read(() =>
-      [...document.querySelectorAll<HTMLElement>('#a, #c')].map((each) => each.style.cssText),
-    );
-    expect(styles).toEqual([
-      'visibility: hidden !important; transition: none !important;',
-      'display: none !important; transition: none !important;',
-    ]);
-    // Hidden elements keep their style.
-    await page.show('<b id="a" style="visibility:hidden">text</b><u id="c" style="display:none">text</u>');
-    await enforce(['b'], ['u']);
-    expect(
-      await page.read(() => [...document.querySelectorAll<HTMLElement>('[id]')].map((each) => each.style.cssText)),
-    ).toEqual(['visibility: hidden;', 'display: none;']);
-    await page.show(`<p id="p">${shadow('<b id="d" style="visibility:visible">text</b>')}</p>`);
-    await enforce(['p']);
-    expect(await looks()).toEqual({ p: 'hidden', d: 'hidden' });
-  });
-
-  test('enforceHiding enters frames, and returns the first selector that the browser does not support', async () => {
-    await page.show('<b id="a">text</b><iframe srcdoc="<b id=b>text</b><u id=c>text</u>"></iframe>');
-    expect(await enforce(['b:unknown-thing'])).toBe(0);
-    expect(await enforce(['b', 'iframe >> b'], ['u', 'iframe >> u:unknown-thing'])).toBe(3);
-    expect(await looks()).toEqual({ a: 'visible', b: 'visible', c: 'visible' });
-    expect(await enforce(['iframe >> b'], ['iframe >> u'])).toBeNull();
-    expect(await looks()).toEqual({ a: 'visible', b: 'hidden', c: 'gone' });
-  });
 });

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { ParsedSelector } from '@webcapture/shared/api/selector.ts';
+import type { ParsedSelector, SelectorPart } from '@webcapture/shared/api/selector.ts';
 import type {
   assertKnown as AssertKnown,
   enterFrames as EnterFrames,
@@ -32,9 +32,9 @@ export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly Pa
   const rootsOf = rememberRoots();
   for (const [index, parts] of selectors.entries()) {
     const style = index < hide.length ? `${hidden} * { ${hidden} }` : 'display: none !important';
-    const css = parts.at(-1)?.css ?? '';
+    const { css } = parts.at(-1) as SelectorPart;
     try {
-      for (const each of enterFrames(parts, { start: window.top?.document ?? document, rootsOf }).documents) {
+      for (const each of enterFrames(parts, { start: (window.top as Window).document, rootsOf }).documents) {
         rules.set(each, [...(rules.get(each) ?? []), `${css} { ${style} }`]);
       }
     } catch {
@@ -43,8 +43,7 @@ export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly Pa
     }
   }
   for (const [each, texts] of rules) {
-    const { defaultView } = each as { defaultView: (Window & typeof globalThis) | null };
-    if (defaultView === null) continue;
+    const { defaultView } = each as { defaultView: Window & typeof globalThis };
     const state = each as Document & Record<symbol, { readonly sheet: CSSStyleSheet; readonly text: string }>;
     const text = texts.join('\n');
     const before = state[adopted];
@@ -88,7 +87,7 @@ export function enforceHiding(hide: readonly ParsedSelector[], remove: readonly 
       const lasts = group.flatMap((parts) => parts.slice(-1));
       const css = lasts.map((last) => last.css).join();
       const chains = lasts.flatMap((last) => last.chains);
-      return selectAll([...(group[0] ?? []).slice(0, -1), { css, chains }], { rootsOf }).elements;
+      return selectAll([...(group[0] as ParsedSelector).slice(0, -1), { css, chains }], { rootsOf }).elements;
     });
     return found.slice(0, maxElements);
   };

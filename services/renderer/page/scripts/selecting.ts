@@ -12,9 +12,8 @@ export function drawnParent(node: Node): Element | null {
   const { assignedSlot, parentNode } = own(node) as Element;
   const parent = assignedSlot ?? parentNode;
   if (parent === null) return null;
-  const { nodeType } = own(parent);
-  if (nodeType === Node.ELEMENT_NODE) return parent as Element;
-  return nodeType === Node.DOCUMENT_FRAGMENT_NODE ? ((parent as ShadowRoot).host ?? null) : null;
+  if (own(parent).nodeType === Node.ELEMENT_NODE) return parent as Element;
+  return (parent as Partial<ShadowRoot>).host ?? null;
 }
 
 /** Whether the elements are the same, or `outer` contains `inner` in the rendered tree. */
@@ -57,18 +56,20 @@ function fitsChain(element: Element, chain: readonly Compound[]): boolean {
   const before = (at: Element, combinator: string): Element | null => {
     if (combinator !== ' ' && combinator !== '>') return own(at).previousElementSibling;
     const { parentElement, parentNode } = own(at);
-    return parentElement ?? (parentNode as ShadowRoot | null)?.host ?? null;
+    return parentElement ?? (parentNode as Partial<ShadowRoot>).host ?? null;
   };
   const fits = (from: Element, at: number): boolean => {
-    const [compound, { combinator } = { combinator: '' }] = [chain[at - 1], chain[at]];
+    const compound = chain[at - 1];
     if (compound === undefined) return true;
-    if (unfit[at]?.has(from) === true) return false;
+    const { combinator } = chain[at] as Compound;
+    const known = unfit[at] as Set<Element>;
+    if (known.has(from)) return false;
     const isNext = combinator === '>' || combinator === '+';
     for (let other = before(from, combinator); other !== null; other = before(other, combinator)) {
       if (own(other).matches(compound.css) && fits(other, at - 1)) return true;
       if (isNext) break;
     }
-    unfit[at]?.add(from);
+    known.add(from);
     return false;
   };
   return fits(element, chain.length - 1);
@@ -106,15 +107,15 @@ export function matchesIn(
 ): readonly Element[] {
   const lists = roots.map((root) => [...root.querySelectorAll(css)]);
   const found = new Set(lists.flat());
-  const lasts = chains.map((chain) => chain.at(-1)?.css ?? '');
+  const lasts = chains.map((chain) => (chain.at(-1) as Compound).css);
   const inner = chains.length === 0 ? [] : roots.slice(1);
   // If an element is in the document, all its ancestors are too. Therefore `querySelectorAll` finds all of them.
   for (const element of inner.flatMap((root) => [...root.querySelectorAll(lasts.join())])) {
     const fits = (chain: readonly Compound[], index: number) =>
-      own(element).matches(lasts[index] ?? '') && fitsChain(element, chain);
-    if (!found.has(element) && chains.some(fits)) found.add(element);
+      own(element).matches(lasts[index] as string) && fitsChain(element, chain);
+    if (chains.some(fits)) found.add(element);
   }
-  return lists[0]?.length === found.size ? [...found] : inTreeOrder(found);
+  return (lists[0] as Element[]).length === found.size ? [...found] : inTreeOrder(found);
 }
 
 /** How a selector is matched. */
