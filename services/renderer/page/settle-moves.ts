@@ -8,7 +8,7 @@ import { keepHidden } from './hiding.ts';
 import { throwIfLost } from './navigate.ts';
 import { asLaidOut, type OpenPage, stopPage } from './open.ts';
 import { measureRegion } from './region.ts';
-import { countImages, hasSource } from './scripts/assets.ts';
+import { countImages, counting } from './scripts/assets.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type SettleState, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
@@ -66,9 +66,12 @@ async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedSt
     timeoutMs: callTimeoutMs,
     what: 'measuring',
   });
-  const images = await world.callInAny(countImages, [], { timeoutMs: callTimeoutMs, what: 'counting images' }, [
-    hasSource,
-  ]);
+  const images = await world.callInAny(
+    countImages,
+    [],
+    { timeoutMs: callTimeoutMs, what: 'counting images' },
+    counting,
+  );
   const height = Math.min(contentHeight, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
   return {
     region: await measureRegion(open, options),

@@ -17,7 +17,7 @@ import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './sc
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert } from './scripts/print.ts';
 import { rememberRevealed } from './scripts/revealed.ts';
-import { hasSource, loadEagerly, waitForAssets } from './scripts/assets.ts';
+import { counting, loadEagerly, waitForAssets } from './scripts/assets.ts';
 import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
@@ -145,7 +145,7 @@ export async function settle(
       waitForAssets,
       [scope, options.imageTimeout, fontTimeoutMs],
       { timeoutMs: assetsTimeoutMs + callTimeoutMs, what: 'images' },
-      [cssMayUse, hasSource],
+      [cssMayUse, ...counting],
     ),
     canvases,
     fullPage ? frames.loaded(options.imageTimeout) : true,

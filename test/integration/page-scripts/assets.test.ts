@@ -1,8 +1,12 @@
 /// <reference lib="dom" />
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { countImages, hasSource, loadEagerly, waitForAssets } from '../../../services/renderer/page/scripts/assets.ts';
+import * as script from '../../../services/renderer/page/scripts/assets.ts';
 import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
+import * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
+
+declare const useClock: typeof clock.useClock;
+declare const waitForAssets: typeof script.waitForAssets;
 
 const origin = 'http://images.test';
 const dot = Buffer.from(
@@ -10,6 +14,7 @@ const dot = Buffer.from(
   'base64',
 );
 const headers = { 'Access-Control-Allow-Origin': '*' };
+const forOthers = { 'Access-Control-Allow-Origin': 'http://other.test' };
 /** Ends the requests of paths that begin with `/held`. */
 let release = () => undefined as void;
 let released: Promise<void>;
@@ -27,7 +32,9 @@ beforeAll(async () => {
     const { pathname } = new URL(route.request().url());
     if (pathname.startsWith('/held')) await released;
     const isThere = !pathname.includes('none');
-    const answer = isThere ? { body: dot, contentType: 'image/png', headers } : { status: 404, body: '' };
+    const answer = isThere
+      ? { body: dot, contentType: 'image/png', headers: pathname.includes('private') ? forOthers : headers }
+      : { status: 404, body: '' };
     await route.fulfill(answer).catch(() => undefined);
   });
 });
@@ -40,10 +47,14 @@ afterAll(() => page.page.unroute(`${origin}/**`));
 const image = (path: string, more = '') => `<img src="${origin}/${path}" ${more}>`;
 const address = (path: string) => `url(${origin}/${path})`;
 const size = 'width:9px;height:9px;';
+/** Returns the address of a picture. */
+const svg = (width: number, height: number) =>
+  `data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1 1' width='${width}' height='${height}'/>`;
 const box = (style: string, more = '') => `<div style="${size}${style}" ${more}></div>`;
 
+const helpers = [cssMayUse, ...script.counting];
 const wait = (scope: 'visible' | 'all', imageMs = 60_000, fontMs = 60_000) =>
-  page.call(waitForAssets, [scope, imageMs, fontMs], [cssMayUse, hasSource]);
+  page.call(script.waitForAssets, [scope, imageMs, fontMs], helpers);
 
 /** Shows contents whose images and fonts are still loading when this resolves. */
 const showLoading = async (contents: string): Promise<void> => {
@@ -54,6 +65,12 @@ const showLoading = async (contents: string): Promise<void> => {
     },
     [contents],
   );
+};
+
+/** Ends the held requests after the page has begun the last call. */
+const releaseAfterCall = async (): Promise<void> => {
+  await page.read(() => undefined);
+  release();
 };
 
 /** Returns the numbers of images that were loaded and failed. */
@@ -71,6 +88,8 @@ describe('waitForAssets', () => {
       [image('none'), '0 1'],
       [image('a') + image('b') + image('none'), '2 1'],
       ['<img>', '0 0'],
+      ['<img src="http://[">', '0 1'],
+      [`<img src="${svg(0, 5)}"><img src="${svg(5, 0)}"><img src="${svg(5, 5)}">`, '3 0'],
       [`<img srcset="${origin}/a 1x">`, '1 0'],
       [`<picture><source srcset="${origin}/a"><img></picture>`, '1 0'],
       [image('a', 'style="display:none"'), '0 0'],
@@ -83,6 +102,8 @@ describe('waitForAssets', () => {
       ['<svg><image href="x.png" width="9" height="9"/></svg>', '0 1'],
       ['<svg><image href="" width="9" height="9"/><image href="http://[" width="9" height="9"/></svg>', '0 0'],
       ['<svg><image href="data:image/png;base64,AAAA" width="9" height="9"/></svg>', '0 0'],
+      ['<svg><image width="9" height="9"/></svg>', '0 0'],
+      ["<p></p><script>document.body.append(document.createElementNS('urn:other', 'image'))</script>", '0 0'],
     ] as const)
       expect(await countsOf(body), body.slice(-200)).toBe(counts);
   });
@@ -106,9 +127,15 @@ describe('waitForAssets', () => {
       [`<style>p::before { content: ''; background: ${address('a')} }</style><p>text</p>`, '1 0'],
       [`<style>p::after { content: ${address('a')} }</style><p>text</p>`, '1 0'],
       [`<style>p::before, p::after { background: ${address('a')} }</style><p>text</p>`, '0 0'],
+      [`<style>p::before { content: normal; background: ${address('a')} }</style><p>text</p>`, '0 0'],
+      [box(`background:url(data:text/plain,http) , ${address('a')}`), '1 0'],
+      // Masks are requested without credentials, so a server must allow them.
+      [box(`background:${address('private')}`), '1 0'],
+      [box(`mask-image:${address('private')}`), '0 1'],
       [`<p background="${origin}/a"></p><table background="${origin}/a"><td>text</table>`, '1 0'],
       [`${'<i></i>'.repeat(4900)}${box(`background:${address('a')}`)}`, '1 0'],
       [`${'<i></i>'.repeat(5000)}${box(`background:${address('a')}`)}`, '0 0'],
+      [`<div hidden>${'<i></i>'.repeat(5000)}</div>${box(`background:${address('a')}`)}`, '1 0'],
     ] as const)
       expect(await countsOf(body), body.slice(-200)).toBe(counts);
   });
@@ -144,6 +171,11 @@ describe('waitForAssets', () => {
     }
     const low = `${at(0, 480)}background:${address('b')}`;
     expect(await countsOf(image('a', `style="${at(0, 480)}"`) + box(low))).toBe('2 0');
+    const many = `<div style="position:absolute;top:480px">${'<i></i>'.repeat(5000)}</div>`;
+    expect(await countsOf(many + box(`background:${address('a')}`), 'visible')).toBe('1 0');
+    const frame = `<iframe style="position:absolute;top:480px" srcdoc='${image('a')}'></iframe>`;
+    expect(await countsOf(frame, 'visible')).toBe('0 0');
+    expect(await countsOf(frame)).toBe('1 0');
     const inFrame = `<body style='margin:0'>${`<img src='${origin}/a' style='${at(0, 40)}'>`}`;
     expect(await countsOf(`<iframe style="height:41px" srcdoc="${inFrame}"></iframe>`, 'visible')).toBe('1 0');
     expect(await countsOf(`<iframe style="height:40px" srcdoc="${inFrame}"></iframe>`, 'visible')).toBe('0 0');
@@ -154,12 +186,29 @@ describe('waitForAssets', () => {
     await showLoading(image('held-a', `onload="${more}"`));
     expect(await wait('all', 50)).toMatchObject({ loaded: 0, failed: 0, pending: 1 });
     const waited = wait('all');
-    release();
+    await releaseAfterCall();
     expect(await waited).toMatchObject({ loaded: 2, failed: 0, pending: 0 });
     await showLoading(image('held-none') + image('a'));
     const failing = wait('all');
-    release();
+    await releaseAfterCall();
     expect(await failing).toMatchObject({ loaded: 1, failed: 1, pending: 0 });
+  });
+
+  test('does not wait if its limit is 0', async () => {
+    await showLoading(image('held-a'));
+    const counts = await page.read(async () => {
+      useClock(() => {
+        throw new Error('waits');
+      });
+      return waitForAssets('all', 0, 0);
+    }, [...helpers, script.waitForAssets, clock.useClock]);
+    expect(counts).toEqual({ loaded: 0, failed: 0, pending: 1, fontsPending: false });
+  });
+
+  test('finds nothing in a document without elements', async () => {
+    await page.show('');
+    await page.read(() => document.documentElement.remove());
+    expect(await wait('all')).toEqual({ loaded: 0, failed: 0, pending: 0, fontsPending: false });
   });
 
   test('waits for an image whose address it has only in its sources', async () => {
@@ -189,7 +238,7 @@ test('loadEagerly loads lazy images and frames at once', async () => {
      <div><template shadowrootmode="open"><img loading="lazy"></template></div>
      <form><img loading="lazy"><input name="localName"></form>`,
   );
-  await page.call(loadEagerly, []);
+  await page.call(script.loadEagerly, []);
   const states = await page.read(() =>
     [...document.querySelectorAll('body *'), ...(document.querySelector('div')?.shadowRoot?.children ?? [])]
       .filter((each) => /^(?:img|iframe|p)$/.test(each.localName))
@@ -199,9 +248,10 @@ test('loadEagerly loads lazy images and frames at once', async () => {
 });
 
 test('countImages counts the images of the document by their state', async () => {
-  const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" width="0" height="5"/>';
   await showLoading(
-    `${image('a')}${image('b')}${image('none')}${image('none-2')}${image('held-c')}<img><img srcset="${origin}/held-d"><img src='data:image/svg+xml,${svg}'>`,
+    `${image('a')}${image('b')}${image('none')}${image('none-2')}${image('held-c')}<img><img srcset="${origin}/held-d"><img src="${svg(0, 5)}"><img src="${svg(5, 0)}">`,
   );
-  await expect.poll(() => page.call(countImages, [], [hasSource])).toEqual({ loaded: 3, failed: 2, pending: 2 });
+  await expect
+    .poll(() => page.call(script.countImages, [], script.counting))
+    .toEqual({ loaded: 4, failed: 2, pending: 2 });
 });

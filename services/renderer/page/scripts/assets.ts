@@ -31,17 +31,24 @@ export interface ImageCounts {
  * Whether an image has a URL to load. An image with only `srcset` or `<source>` has no `currentSrc` while it loads. The functions of this
  * file use it as a helper.
  */
-export function hasSource(image: HTMLImageElement): boolean {
+function hasSource(image: HTMLImageElement): boolean {
   return image.currentSrc !== '' || image.src !== '' || !image.complete;
 }
 
-/** Counts the document's `<img>` elements by state. Used for pages in which asynchronous functions do not run. */
-export function countImages(): ImageCounts {
-  const images = [...document.images].filter(hasSource);
+/** Counts images by state. The functions of this file use it as a helper. */
+function countStates(images: readonly HTMLImageElement[]): ImageCounts {
   const complete = images.filter((image) => image.complete);
   const loaded = complete.filter((image) => image.naturalWidth > 0 || image.naturalHeight > 0).length;
   return { loaded, failed: complete.length - loaded, pending: images.length - complete.length };
 }
+
+/** Counts the document's `<img>` elements by state. Used for pages in which asynchronous functions do not run. */
+export function countImages(): ImageCounts {
+  return countStates([...document.images].filter(hasSource));
+}
+
+/** Helpers for calls of this file's functions. */
+export const counting = [hasSource, countStates] as const;
 
 export interface AssetCounts extends ImageCounts {
   /** Whether a web font was still loading. */
@@ -70,7 +77,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
       const view = own(element).ownerDocument.defaultView ?? window;
       if (bottom < 0 || right < 0 || top >= view.innerHeight || left >= view.innerWidth) return false;
     }
-    return !own(element).checkVisibility || own(element).checkVisibility();
+    return own(element).checkVisibility();
   };
 
   /** Loads a second image with the same URL and mode. It shares the request of the first image and reports the result of that request. */
@@ -85,52 +92,51 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     return image;
   };
 
-  /** Returns the image URL of an element that shows an image by itself. */
-  const ownAddress = (element: Element): string => {
+  /** Returns the image URL of an element that shows an image by itself; empty or undefined if there is none. */
+  const ownAddress = (element: Element): string | undefined => {
     switch (own(element).localName) {
       case 'video':
         return (element as HTMLVideoElement).poster;
       case 'input':
-        return (element as HTMLInputElement).type === 'image' ? (element as HTMLInputElement).src : '';
+        return (element as HTMLInputElement).type === 'image' ? (element as HTMLInputElement).src : undefined;
       case 'image': {
-        const named = (element as SVGImageElement).href?.baseVal ?? '';
-        const isAddress = named !== '' && URL.canParse(named, own(element).baseURI);
-        return isAddress ? new URL(named, own(element).baseURI).href : '';
+        // An element of another namespace has no `href`.
+        const address = (element as Partial<SVGImageElement>).href?.baseVal;
+        return address ? URL.parse(address, own(element).baseURI)?.href : undefined;
       }
       default:
-        return '';
+        return undefined;
     }
   };
 
   /** Returns the URLs in a style value. An `image-set` is skipped, because it lists more URLs than the browser requests. */
   const named = (value: string): string[] =>
-    value.includes('url("http') && !value.includes('image-set(')
-      ? [...value.matchAll(/url\("(https?:.*?)"\)/g)].map(([, address]) => address ?? '')
-      : [];
+    value.includes('image-set(')
+      ? []
+      : [...value.matchAll(/url\("(https?:.*?)"\)/g)].map(([, address]) => address as string);
 
   const stylesOf = (element: Element): CSSStyleDeclaration[] => {
     const around = ['::before', '::after'].map((name) => getComputedStyle(element, name));
-    const drawn = around.filter(({ content }) => content !== 'none' && content !== 'normal');
+    const drawn = around.filter(({ content }) => content !== 'none');
     return [getComputedStyle(element), ...drawn];
   };
 
   /** Returns the images of an element and its styles, if the element is in view. */
   const probesOf = (element: Element): HTMLImageElement[] => {
     const address = ownAddress(element);
-    const plain = /^https?:/.test(address) ? [address] : [];
+    const plain = address?.startsWith('http') === true ? [address] : [];
     const isStyled = namesImages || own(element).ownerDocument !== document;
     if (!isStyled && plain.length === 0) return [];
     // The position is read first, because reading styles takes longer.
-    if (scope === 'visible' && !counts(element)) return [];
+    if (!counts(element)) return [];
     const masks: string[] = [];
-    if (isStyled) styled += 1;
+    styled += 1;
     for (const style of isStyled && styled <= maxStyled ? stylesOf(element) : []) {
       plain.push(...named(style.backgroundImage), ...named(style.borderImageSource), ...named(style.content));
       if (style.display === 'list-item') plain.push(...named(style.listStyleImage));
       // A URL with a fragment refers to a part of a document and not to an image.
       masks.push(...named(style.maskImage).filter((address) => !address.includes('#')));
     }
-    if (plain.length + masks.length === 0 || !counts(element)) return [];
     return [...plain.map((address) => probe(address, null)), ...masks.map((address) => probe(address, 'anonymous'))];
   };
 
@@ -159,9 +165,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   const settled = (image: HTMLImageElement) =>
     new Promise<void>((resolve) => {
-      image.addEventListener('load', () => resolve(), { once: true });
-      image.addEventListener('error', () => resolve(), { once: true });
-      if (image.complete) resolve();
+      for (const type of ['load', 'error']) image.addEventListener(type, () => resolve());
     });
 
   /**
@@ -186,13 +190,6 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
       await waits.sleep(0);
       continue;
     }
-    const complete = images.filter((image) => image.complete);
-    const loaded = complete.filter((image) => image.naturalWidth > 0 || image.naturalHeight > 0).length;
-    return {
-      loaded,
-      failed: complete.length - loaded,
-      pending: missing.length,
-      fontsPending: missingFonts.length > 0,
-    };
+    return { ...countStates(images), fontsPending: missingFonts.length > 0 };
   }
 }
