@@ -102,6 +102,13 @@ describe('waitForContent', () => {
     }
     await page.show('');
     expect(await wait()).toBe(0);
+    await page.show('', script);
+    await page.read(() => document.body.remove());
+    expect(await wait()).toBe(0);
+    await page.read(() => {
+      document.body = document.createElement('frameset');
+    });
+    expect(await wait()).toBe(0);
   });
 
   test('waits for the first content, and then for content that follows in short steps', async () => {

@@ -171,6 +171,7 @@ describe('clearView', () => {
       `${target} ${box('static', 150, 205, 20, 20)} ${box('right', 205, 150, 20, 20, 'position:fixed')}
        ${box('below', 150, 205, 20, 20, 'position:fixed')} ${box('left', 75, 150, 20, 20, 'position:fixed')}
        ${box('above', 150, 75, 20, 20, 'position:fixed')} ${box('far', 215, 100, 20, 20, 'position:fixed')}
+       ${box('ghost', 205, 180, 20, 20, 'position:fixed; visibility:hidden')}
        <div style="position:absolute;left:90px;top:90px;width:9px;height:9px"><div id="sticky"></div></div>
        <style>#sticky { position: sticky; top: 0; height: 9px }</style>`,
     );

@@ -50,11 +50,26 @@ describe('describeSearch', () => {
       [`name="${'x'.repeat(100)}"`, `iframe[name="${'x'.repeat(100)}"]`],
       [`name="${'x'.repeat(101)}"`, 'iframe'],
       ['name="a$"', 'iframe'],
+      ['name="$a"', 'iframe'],
       ['', 'iframe'],
     ] as const) {
       await page.show(inFrame(attributes, '<p>text</p>'));
       expect(await search('p'), attributes).toMatchObject({ inFrame: [name] });
     }
+  });
+
+  test('names an object by its data', async () => {
+    await page.show('<object data="about:blank" type="text/html"></object>');
+    await page.read(() => {
+      const inner = document.querySelector('object')?.contentDocument;
+      inner?.body.append(inner.createElement('p'));
+    });
+    expect(await search('p')).toMatchObject({ inFrame: ['object[data="about:blank"]'] });
+  });
+
+  test('does not look into frames if hidden elements match', async () => {
+    await page.show(`<p hidden>text</p>${inFrame('', '<p>text</p>')}`);
+    expect(await search('p')).toEqual({ ...nothing, matches: 1, frames: 1 });
   });
 
   test('looks for a match in at most 100 frames', async () => {
@@ -138,6 +153,30 @@ describe('untilFound', () => {
       expect(await all(text), text).toEqual(['found', 'missed', text.includes(' f') ? 'missed' : 'found']);
     for (const text of ['three', 'six', 'seven']) expect(await all(text), text).toEqual(['missed', 'found', 'found']);
     expect(await all('eight')).toEqual(['missed', 'found', 'missed']);
+    await page.show('<b>Nine</b><b>Ten</b>');
+    expect(await all('nineten')).toEqual(['found', 'missed', 'found']);
+    expect(await all('nine ten')).toEqual(['missed', 'found', 'missed']);
+    // The title of the document.
+    expect(await all('test')).toEqual(['missed', 'found', 'missed']);
+  });
+
+  test('finds no text in a document without HTML', async () => {
+    await page.show('');
+    await page.read(() => {
+      document.documentElement.replaceWith(document.createElementNS('http://www.w3.org/2000/svg', 'svg'));
+    });
+    expect(await find({ text: 'text', state: 'visible' })).toBe('missed');
+    expect(await find({ text: 'text', state: 'hidden' })).toBe('found');
+  });
+
+  test('throws errors that have another cause than the selector', async () => {
+    await page.show('<p>text</p>');
+    await page.read(() => {
+      document.createDocumentFragment = () => {
+        throw new TypeError('broken');
+      };
+    });
+    await expect(find({ selector: 'p', state: 'visible' })).rejects.toThrow('broken');
   });
 
   test('looks every 50 ms, for at most a quarter of the time, and for the last time at the limit', async () => {

@@ -157,6 +157,22 @@ describe('measurePage', () => {
     expect(await left('')).toBe(0);
   });
 
+  test.each([
+    ['of the element that scrolls the page', '#tall', { height: 900, width: 800 }],
+    ['of the root if no element scrolls it', null, { height: 480, width: 640 }],
+  ])('returns the size %s', async (_, scrolling, size) => {
+    await page.show(`<div id="tall" style="overflow:auto;width:10px;height:10px">${box(800, 900)}</div>`);
+    await page.call(
+      (selector: string | null) => {
+        const value = selector === null ? null : document.querySelector(selector);
+        Object.defineProperty(document, 'scrollingElement', { value });
+      },
+      [scrolling],
+    );
+    expect(await page.call(measures.measurePage, [])).toMatchObject(size);
+    expect(await page.call(measures.readContentHeight, [])).toBe(size.height);
+  });
+
   test('works without a body', async () => {
     await page.show('');
     await page.read(() => document.body.remove());
@@ -172,6 +188,7 @@ test('hasMoreCells counts the cells that have a box', async () => {
   expect(await more('<td>a<th>b<td>c', 2)).toBe(true);
   expect(await more('<td>a<th>b<td>c', 3)).toBe(false);
   expect(await more('<td>a<th>b<td hidden>c', 2)).toBe(false);
+  expect(await more('<td>a<th>b<td hidden>c', 1)).toBe(true);
 });
 
 test('readPageFacts, readContentHeight and readLayoutWidth read the document', async () => {
@@ -184,6 +201,8 @@ test('readPageFacts, readContentHeight and readLayoutWidth read the document', a
   });
   expect(await page.call(measures.readPageFacts, ['#none'])).toMatchObject({ wall: false });
   expect(await page.call(measures.readContentHeight, [])).toBe(700);
+  expect(await page.call(measures.readLayoutWidth, [])).toBe(640);
+  await page.read(() => Object.defineProperty(document, 'scrollingElement', { value: null }));
   expect(await page.call(measures.readLayoutWidth, [])).toBe(640);
   await expect.poll(() => page.call(measures.hasPainted, [])).toBe(true);
   await page.read(() => void (performance.getEntriesByType = () => []));

@@ -94,18 +94,32 @@ test('isLiveFrame returns whether a frame is in view and may change', async () =
   expect(await isLive(empty, [640, 1])).toBe(false);
   expect(await isLive(empty, [2, 2])).toBe(true);
   expect(await isLive(`${empty}<style>html { display: none }</style>`)).toBe(false);
+  // A frame that the browser does not draw.
+  await page.show(empty);
+  const isLiveUndrawn = await page.read(() => {
+    globalThis.IntersectionObserver = class {
+      observe = () => undefined;
+      disconnect = () => undefined;
+    } as unknown as typeof IntersectionObserver;
+    return isLiveFrame();
+  }, [script.isLiveFrame]);
+  expect(isLiveUndrawn).toBe(false);
 });
 
 test('untilTimersRan waits for the timers of scripts until some time after the load event', async () => {
-  const waited = async (body: string, { hasEnded = false, loadedMs = 40 } = {}) => {
+  const waited = async (
+    body: string,
+    { hasEnded = false, loadedMs = 40 }: { readonly hasEnded?: boolean; readonly loadedMs?: number | null } = {},
+  ) => {
     await page.show(body);
     return page.call(
-      async (isIdle: boolean, loaded: number) => {
+      async (isIdle: boolean, loaded: number | null) => {
         activity.scriptsIdle = () => isIdle;
         const passed = useClock();
         const now = performance.now();
-        const entry = { loadEventEnd: loaded < 0 ? 0 : now - loaded };
-        performance.getEntriesByType = (type) => (type === 'navigation' ? [entry as PerformanceNavigationTiming] : []);
+        const entry = { loadEventEnd: loaded === -1 ? 0 : now - (loaded ?? 0) };
+        const entries = loaded === null ? [] : [entry as PerformanceNavigationTiming];
+        performance.getEntriesByType = (type) => (type === 'navigation' ? entries : []);
         return [await untilTimersRan(100), passed()] as const;
       },
       [hasEnded, loadedMs] as const,
@@ -125,7 +139,8 @@ test('untilTimersRan waits for the timers of scripts until some time after the l
   expect(await waited(empty, { hasEnded: true })).toEqual([true, 0]);
   expect(await waited(empty, { loadedMs: 99 })).toEqual([true, 1]);
   expect(await waited(empty, { loadedMs: 500 })).toEqual([true, 1]);
-  // The load event has not ended.
+  // The load event has not ended, or its time is not known.
+  expect(await waited(empty, { loadedMs: null })).toEqual([true, 100]);
   expect(await waited(empty, { loadedMs: -1 })).toEqual([true, 100]);
 });
 

@@ -60,7 +60,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
       style.backgroundColor !== 'rgba(0, 0, 0, 0)' ||
       Number.parseFloat(style.borderTopWidth) > 0 ||
       style.boxShadow !== 'none' ||
-      ['::before', '::after'].some((pseudo) => !['none', 'normal'].includes(getComputedStyle(element, pseudo).content));
+      ['::before', '::after'].some((pseudo) => getComputedStyle(element, pseudo).content !== 'none');
     if (!hasOwnText(element) && !isPainted && !own(element).matches(shownTags) && own(element).shadowRoot === null)
       return false;
     const { width, height, bottom, right } = own(element).getBoundingClientRect();

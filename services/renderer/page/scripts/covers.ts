@@ -96,7 +96,6 @@ export function clearView({ document: shown, view, target }: Level, boxNow: () =
         hidden.add(other);
         continue;
       }
-      if (hidden.has(other)) continue;
       const its = own(other).getBoundingClientRect();
       // In the padding, neighbors belong to the picture, but fixed and sticky elements do not.
       const box = padding > 0 && ['fixed', 'sticky'].includes(getComputedStyle(other).position) ? outer : inner;

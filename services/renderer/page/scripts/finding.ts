@@ -41,7 +41,6 @@ export async function untilFound({ parts, text, state }: Sought, timeoutMs: numb
   /** Maximum share of the page's time for checks, because each check of the text of a large page forces a layout. */
   const maxShare = 0.25;
   const plain = (value: string) => value.replaceAll(/\s+/g, ' ').toLowerCase();
-  const wanted = plain(text ?? '').trim();
 
   const enters = (frame: Element): boolean => {
     if (own(frame).getAttribute('loading')?.toLowerCase() === 'lazy') own(frame).setAttribute('loading', 'eager');
@@ -55,6 +54,7 @@ export async function untilFound({ parts, text, state }: Sought, timeoutMs: numb
       const isShown = elements.some(isVisible);
       return state === 'visible' ? isShown : !isShown && !isUnreadable;
     }
+    const wanted = plain(text as string).trim();
     const body = document.body ?? document.documentElement;
     const roots = openRoots(body).slice(1) as readonly ShadowRoot[];
     const texts =

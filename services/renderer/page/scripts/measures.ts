@@ -37,7 +37,7 @@ export function measurePage(): PageMeasures {
   return {
     height: Math.ceil(Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight, scrollerHeight)),
     width: Math.max(own(root).scrollWidth, own(document.documentElement).scrollWidth),
-    left: fromRight ? Math.max(0, own(root).scrollWidth - own(root).clientWidth) : 0,
+    left: fromRight ? own(root).scrollWidth - own(root).clientWidth : 0,
     viewWidth: innerWidth,
     viewHeight: innerHeight,
     contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
@@ -46,8 +46,7 @@ export function measurePage(): PageMeasures {
 
 /** Whether the page has more than `max` table cells with a box. */
 export function hasMoreCells(max: number): boolean {
-  const cells = [...document.querySelectorAll('td, th')];
-  return cells.length > max && cells.filter((cell) => own(cell).checkVisibility()).length > max;
+  return [...document.querySelectorAll('td, th')].filter((cell) => own(cell).checkVisibility()).length > max;
 }
 
 /** Returns the height of the scrollable content of a document, in CSS pixels. */

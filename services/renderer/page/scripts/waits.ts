@@ -104,6 +104,6 @@ export async function untilReady(state: 'domcontentloaded' | 'load'): Promise<vo
   const reached = () =>
     document.readyState === 'complete' || (state !== 'load' && document.readyState === 'interactive');
   while (!reached()) {
-    await new Promise((resolve) => document.addEventListener('readystatechange', resolve, { once: true }));
+    await new Promise((resolve) => document.addEventListener('readystatechange', resolve));
   }
 }
