@@ -4,11 +4,12 @@
 import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { boxing } from '../../../services/renderer/page/scripts/boxes.ts';
-import { describeSearch, type Sought, untilFound } from '../../../services/renderer/page/scripts/finding.ts';
+import * as script from '../../../services/renderer/page/scripts/finding.ts';
 import { selecting } from '../../../services/renderer/page/scripts/selecting.ts';
 import type { PageWaits } from '../../../services/renderer/page/scripts/waits.ts';
 import { foreign, type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
 
+declare const untilFound: typeof script.untilFound;
 declare const waits: PageWaits;
 
 let page: ScriptPage;
@@ -21,7 +22,7 @@ const inFrame = (attributes: string, content: string) =>
   `<iframe ${attributes} srcdoc="${content.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`;
 
 describe('describeSearch', () => {
-  const search = (selector: string) => page.call(describeSearch, [parseSelector(selector)], helpers);
+  const search = (selector: string) => page.call(script.describeSearch, [parseSelector(selector)], helpers);
   const nothing = { kind: 'elements', matches: 0, documents: 1, shadowRoots: 0, frames: 0, inFrame: null };
 
   test('counts what was searched, and names nested frames that contain a match', async () => {
@@ -101,9 +102,12 @@ describe('describeSearch', () => {
 });
 
 describe('untilFound', () => {
-  const find = ({ selector, ...sought }: Omit<Sought, 'parts'> & { readonly selector?: string }, timeoutMs = 0) =>
+  const find = (
+    { selector, ...sought }: Omit<script.Sought, 'parts'> & { readonly selector?: string },
+    timeoutMs = 0,
+  ) =>
     page.call(
-      untilFound,
+      script.untilFound,
       [selector === undefined ? sought : { ...sought, parts: parseSelector(selector) }, timeoutMs],
       helpers,
     );
@@ -197,7 +201,7 @@ describe('untilFound', () => {
           return pauses;
         },
         [lookMs, timeoutMs],
-        [...helpers, untilFound],
+        [...helpers, script.untilFound],
       );
     expect(await pausesOf(0, 120)).toEqual([50, 50, 20]);
     expect(await pausesOf(20, 400)).toEqual([80, 80, 80]);
