@@ -171,7 +171,11 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/behavior',
     'integration/capture/settle',
   ],
-  'scripts/walking.ts': ['integration/page-scripts/extraction', 'corpus/extracting'],
+  'scripts/walking.ts': [
+    'integration/page-scripts/extraction',
+    'integration/page-scripts/markdown',
+    'corpus/extracting',
+  ],
   'scripts/windows.ts': [
     'integration/page-scripts/effects',
     'integration/page-scripts/windows',
