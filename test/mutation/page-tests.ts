@@ -96,7 +96,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'settle-moves.ts': ['unit/renderer/settle-moves', 'corpus/ready', 'corpus/late-content'],
   'size-limits.ts': ['unit/renderer/size-limits', 'integration/capture/shoot', 'corpus/very-tall'],
   'sites.ts': ['unit/renderer/sites', 'corpus/failed-steps', 'integration/capture/steps'],
-  'steps.ts': ['corpus/steps', 'corpus/failed-steps', 'integration/capture/steps'],
+  'steps.ts': ['unit/renderer/steps', 'corpus/steps', 'corpus/failed-steps', 'integration/capture/steps'],
   'template-date.ts': ['unit/renderer/template-date', 'corpus/pdf-options'],
   'tiles.ts': ['unit/renderer/tiles', 'corpus/tall-viewports', 'corpus/very-tall', 'integration/capture/open'],
   'user-agent.ts': ['unit/renderer/user-agent', 'corpus/visitor'],
