@@ -30,6 +30,19 @@ test('boxOf and isVisible see the content of elements without a box', async () =
     hiddenOwn: [`<div id="x" ${at(1, 2, 3, 4, 'visibility:hidden')}></div>`, [1, 2, 3, 4], false],
     inner: [`<div id="x" ${at(1, 2, 0, 4)}>${child}</div>`, [11, 22, 30, 40], true],
     flat: [`<div id="x" ${at(1, 2, 4, 0)}>${child}<i ${at(20, 0, 100, 10)}></i></div>`, [11, 2, 110, 60], true],
+    line: [`<div id="x" ${at(1, 2, 30, 0)}></div>`, [1, 2, 30, 0], true],
+    column: [`<div id="x" ${at(1, 2, 0, 30)}></div>`, [1, 2, 0, 30], false],
+    spaced: [`<p id="x" style="display:contents"> ${child} </p>`, [10, 20, 30, 40], true],
+    form: [
+      `<form id="x" style="display:contents"><input name="assignedNodes" hidden>${child}</form>`,
+      [10, 20, 30, 40],
+      true,
+    ],
+    manyHidden: [
+      `<p id="x" style="display:contents"><u style="display:none">${'<b></b>'.repeat(1000)}</u>${child}</p>`,
+      [10, 20, 30, 40],
+      true,
+    ],
     hiddenInner: [
       `<div id="x" ${at(1, 2, 0, 0)}><i ${at(1, 1, 9, 9, 'visibility:hidden')}></i></div>`,
       [1, 2, 0, 0],
@@ -54,6 +67,12 @@ test('boxOf and isVisible see the content of elements without a box', async () =
       [10, 20, 30, 40],
       true,
     ],
+    innerSlot: [
+      `<span id="x" style="display:contents"><template shadowrootmode="open"><p style="display:contents"><template shadowrootmode="open"><slot></slot></template><slot></slot></p></template>${child}</span>`,
+      [10, 20, 30, 40],
+      true,
+    ],
+    slotOutside: [`<slot id="x">${child}</slot>`, [10, 20, 30, 40], true],
     emptySlot: [
       `<span id="x" style="display:contents"><template shadowrootmode="open"><slot><i ${at(0, 0, 9, 9)}></i></slot></template></span>`,
       [0, 0, 9, 9],
@@ -71,18 +90,24 @@ test('boxOf and isVisible see the content of elements without a box', async () =
     }, helpers);
     expect(seen, name).toEqual({ box, visible });
   }
-  await page.show('<p id="x" style="display:contents;font:20px/30px monospace">text</p>');
-  const [width, height] = await page.read(() => {
-    const box = boxOf(document.querySelector('#x') as Element);
-    return [box.width, box.height];
-  }, helpers);
-  expect([width > 20, height > 10]).toEqual([true, true]);
+  for (const text of [
+    'text',
+    '<template shadowrootmode="open">text</template>',
+    '<template shadowrootmode="open"><slot></slot></template>text',
+  ]) {
+    await page.show(`<div id="x" style="display:contents;font:20px/30px monospace">${text}</div>`);
+    const [width, height] = await page.read(() => {
+      const box = boxOf(document.querySelector('#x') as Element);
+      return [box.width, box.height];
+    }, helpers);
+    expect([width > 20, height > 10], text).toEqual([true, true]);
+  }
 });
 
 test('scrollToBox scrolls to the first visible box of an element without one', async () => {
   await page.show(
     `<p id="x" style="display:contents"><u hidden></u><i ${at(0, 2000, 10, 10)}></i></p><b ${at(0, 3000, 10, 10)}></b>
-     <p id="none" hidden></p>`,
+     <p id="none" hidden></p><div id="own" ${at(0, 1000, 10, 10)}><i ${at(0, 2500, 10, 10)}></i></div>`,
   );
   const scrolled = (selector: string) =>
     page.call(
@@ -96,6 +121,7 @@ test('scrollToBox scrolls to the first visible box of an element without one', a
     );
   expect(await scrolled('#x')).toBe(2010 - 480);
   expect(await scrolled('b')).toBe(3010 - 480);
+  expect(await scrolled('#own')).toBe(1010 - 480);
   expect(await scrolled('#none')).toBe(0);
 });
 
@@ -123,7 +149,12 @@ describe('throughFrame', () => {
     ['rotate function', 'transform:rotate(180deg)', [260, 240, 30, 40]],
     ['scale', 'scale:2 3', [20, 160, 60, 120]],
     ['one scale', 'scale:2', [20, 190, 60, 80]],
+    ['scale in depth', 'scale:2 3 4', [20, 160, 60, 120]],
     ['zoom', 'zoom:2', [120, 240, 60, 80]],
+    ['zoom and rotation', 'zoom:2;rotate:90deg', [280, 120, 80, 60]],
+    ['rotation in depth', 'rotate:x 60deg', [110, 235, 30, 20]],
+    ['rotation in depth by little', 'rotate:x 11.478deg', [110, 220, 30, 40]],
+    ['rotation in depth by little to the side', 'rotate:y 11.478deg', [110, 220, 30, 40]],
     ['skew', 'transform:matrix(1, 0, 1, 1, 0, 0)', [80, 220, 70, 40]],
     ['perspective', 'transform:perspective(200px) translateZ(100px)', [20, 190, 60, 80]],
     ['perspective of a low frame', 'height:1px;transform:perspective(200px) translateZ(100px)', [20, 240, 60, 80]],
@@ -166,6 +197,12 @@ test('boxesAtLevels clips to frames', async () => {
     [114, 221, 30, 40],
   ]);
   expect((await read('b')).found[1]?.slice(2)).toEqual([0, 0]);
+});
+
+test('levelsOf finds no level of an element in a document that is not shown', async () => {
+  await page.show('');
+  const count = await page.read(() => levelsOf(document.implementation.createHTMLDocument().body).length, helpers);
+  expect(count).toBe(0);
 });
 
 test('hitsAt finds elements in open shadow roots before their hosts', async () => {

@@ -93,6 +93,8 @@ describe('scrollToElement', () => {
     expect(await scroll('b')).toEqual({ isLarge: false, positions: [] });
     expect(await scroll('nav')).toEqual({ isLarge: false, positions: [] });
     expect(await page.read(() => pageState.webcaptureElement?.localName)).toBe('b');
+    await page.show(`<b ${at(0, 400, 10, 10)}></b><i ${at(0, 0, 10, 3000)}></i>`);
+    expect(await scroll('b')).toEqual({ isLarge: false, positions: [] });
     await page.show(`<u ${at(0, 1000, 10, 100)}></u><i ${at(0, 0, 10, 3000)}></i>`);
     expect(await scroll('u')).toEqual({ isLarge: false, positions: [[0, 1050 - 240]] });
   });
@@ -156,5 +158,6 @@ describe('scrollToElement', () => {
     );
     expect(await scroll('b')).toMatchObject({ isLarge: false });
     expect(await page.read(() => Math.round(document.querySelector('b')?.getBoundingClientRect().top ?? 0))).toBe(40);
+    expect(await page.read(() => document.querySelector('div')?.style.overflow)).toBe('visible');
   });
 });

@@ -58,6 +58,7 @@ describe('text', () => {
     ),
     ['<p style="display:inline">a</p>b', 'ab'],
     ['<div style="display:contents">a</div>b', 'ab'],
+    ['a<span style="display:block math">b</span>c', 'a\nb\nc'],
     ['a<ruby>b<rp>(</rp><rt>c</rt></ruby>d', 'abcd'],
     ['a<span style="display:flow-root list-item">b</span>c', 'a\nb\nc'],
     ['<table><tr><th>a</th><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>', 'a\tb\nc\td'],
@@ -95,6 +96,7 @@ describe('text', () => {
           style === '' ? 'a\n\nb' : 'b',
         ] as const,
     ),
+    ['<div><template shadowrootmode="open"><slot></slot></template>a<b>b</b>c</div>', 'abc'],
     // Fields do not shadow members of their form.
     ['<form>a<input name="firstChild"><input name="nodeType"><input name="nextSibling"></form>b', 'a\nb'],
   ];
@@ -108,6 +110,17 @@ describe('text', () => {
   test('writeText stops when it is full', async () => {
     const written = await writtenOf(['<p>abcdef</p><p>g</p>', 'ab<p>cd</p>e', '<pre>abcdef</pre>'], 4);
     expect(written).toEqual(['abcde', 'ab\n\ncd', 'abcde']);
+  });
+
+  test('contains what a page shows without scripts', async () => {
+    const cdp = await page.page.context().newCDPSession(page.page);
+    await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
+    try {
+      expect(await extract(['text'], { body: '<noscript>a</noscript>b' })).toEqual({ text: 'ab' });
+    } finally {
+      await cdp.send('Emulation.setScriptExecutionDisabled', { value: false });
+      await cdp.detach();
+    }
   });
 
   test('walkPage ends the elements that it has entered, stops when it is late, and says whether it is at the end', async () => {
@@ -148,11 +161,34 @@ describe('text', () => {
     expect(await extract(['text'], { body: 'aé', maxBytes: 2 })).toEqual({ text: 'a', truncated: ['text'] });
     expect(await extract(['text'], { body: 'aé', maxBytes: 3 })).toEqual({ text: 'aé' });
     expect(await extract(['text'], { body: 'abcd', maxBytes: 3 })).toEqual({ text: 'abc', truncated: ['text'] });
+    expect(await extract(['text'], { body: 'a\u0001bcd', maxBytes: 3 })).toEqual({ text: 'abc', truncated: ['text'] });
     const { text = '', ...rest } = await extract(['text', 'markdown'], { body, maxMs: -1 });
     expect(rest).toMatchObject({ truncated: ['markdown', 'text'] });
     expect(text.length).toBeGreaterThan(300);
     expect(text.length).toBeLessThan(600);
   });
+});
+
+test('a part goes on when the other one is full', async () => {
+  const body = `<b>a</b><i>b</i><s>c</s>${'d'.repeat(20)}`;
+  const both = await extract(['text', 'markdown'], { body, maxBytes: 12 });
+  expect(both).toEqual({ text: `abc${'d'.repeat(9)}`, markdown: '**a***b*~~c~', truncated: ['markdown', 'text'] });
+});
+
+test('markdown has the addresses of links and images that may be followed, without characters that would end them', async () => {
+  const { markdown } = await extract(['markdown'], {
+    body: `<a href="mailto:a b(c)|d\\e&lt;f>">a</a> <a href="ftp://a.test/">b</a> <img src="/i" alt="i"> <img src="data:,x" alt="j"> <img src="x-http://a.test/" alt="k">
+      <svg><a href="/x"><text>c</text></a></svg>`,
+  });
+  expect(markdown).toBe('[a](mailto:a%20b%28c%29%7cd%5ce%3cf%3e) b ![i](http://page.test/i) j k');
+});
+
+test('extractParts returns what there is of a document without a root', async () => {
+  await page.show('<p>text</p>');
+  await page.read(() => document.documentElement.remove());
+  const limits = { maxBytes: 1000, maxMs: 60_000, noUrl };
+  const { html, text, metadata } = await page.call(extractParts, [['html', 'text', 'metadata'], limits], helpers);
+  expect({ html, text, language: metadata?.language }).toEqual({ html: '<!DOCTYPE html>\n', text: '', language: null });
 });
 
 test('extractParts returns the parts that are asked for', async () => {
@@ -277,8 +313,9 @@ describe('metadata', () => {
          <meta property="article:tag" content="a"><meta property="book:isbn" content="b"><meta property="profile:x" content="p">
          <meta property="music:x" content="m"><meta property="video:x:y.z-1" content="v"><meta property="twitter:x" content="x">
          <meta property="og:" content="x"><meta property="xog:title" content="x"><meta property="og:a b" content="x"><meta property="OG:Upper" content="o">
+         <meta property="og:none"><meta property="og:${'x'.repeat(101)}" content="x">
          <link rel="icon" href="/i.png" sizes=" 1x1  2x2 " type="image/png"><link rel="shortcut  icon" href="http://a.test/j"><link rel="apple-touch-icon-precomposed" href="/t">
-         <link rel="icons" href="/x"><link rel="icon" href="data:,x"><link rel="mask-icon" href="/x"><link rel="icon" href="mailto:x">`,
+         <link rel="icon" href="x-http://a.test/"><link rel="icons" href="/x"><link rel="icon" href="data:,x"><link rel="mask-icon" href="/x"><link rel="icon" href="mailto:x">`,
       ),
     ).toEqual({
       title: 'a b',
@@ -325,6 +362,24 @@ describe('metadata', () => {
         ).join(''),
       )) ?? {};
     expect([Object.keys(openGraph).length, icons.length]).toEqual([100, 50]);
+  });
+
+  test('are those of the first 1,000 elements', async () => {
+    const many = (count: number) =>
+      '<meta name="x" content="x">'.repeat(count) +
+      '<meta name="description" content="d">' +
+      '<link rel="x" href="/x">'.repeat(count) +
+      '<link rel="canonical" href="/c">';
+    expect(await metadata(many(999))).toMatchObject({ description: 'd', canonicalUrl: 'http://page.test/c' });
+    expect(await metadata(many(1000))).toMatchObject({ description: null, canonicalUrl: null });
+  });
+
+  test('are well-formed, and those of HTML elements', async () => {
+    await page.show('<svg><link rel="icon" href="/x"/></svg>');
+    await page.read(() => (document.title = 'a\ud800b'));
+    const limits = { maxBytes: 100, maxMs: 60_000, noUrl };
+    const { metadata: found } = await page.call(extractParts, [['metadata'], limits], helpers);
+    expect(found).toMatchObject({ title: 'a\ufffdb', icons: [] });
   });
 
   test('name the language of the root', async () => {

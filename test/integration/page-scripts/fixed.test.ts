@@ -53,8 +53,9 @@ const styleOf = (id: string, names: readonly string[]) =>
     [id, names],
   );
 
+/** A fixed box. Its style is in a sheet, because `style` attributes lose properties that are set to invalid values. */
 const fixed = (id: string, style: string, content = '') =>
-  `<div id="${id}" style="position:fixed;left:0;width:100px;${style}">${content}</div>`;
+  `<div id="${id}"><style>#${id} { position:fixed;left:0;width:100px;${style} }</style>${content}</div>`;
 
 describe('placeFixed', () => {
   test('puts boxes at the lower edge at the end of the page, and leaves the others in the first viewport', async () => {
@@ -62,7 +63,8 @@ describe('placeFixed', () => {
       `${fixed('bar', 'top:0;height:50px')} ${fixed('foot', 'bottom:10px;height:50px')} ${fixed('half', 'top:50%;height:20px')}
        ${fixed('last', 'top:479px;height:20px')} ${fixed('below', 'top:480px;height:20px')}
        ${fixed('moved', 'bottom:0;height:30px;margin-bottom:5px;transition:all 60s')} <p id="flow" style="height:9px;margin:0">text</p>
-       ${fixed('later', 'bottom:0;height:30px')}`,
+       ${fixed('later', 'bottom:0;height:30px')} ${fixed('set', 'bottom:10px !important;height:30px')}
+       ${fixed('lowered', 'bottom:0;height:30px;margin-top:5px')} ${fixed('open', 'bottom:0', '<p style="height:30px;margin:0"></p>')}`,
     );
     expect(await readBoxes()).toEqual({
       bar: [0, 50],
@@ -73,6 +75,9 @@ describe('placeFixed', () => {
       moved: [1965, 30],
       flow: [0, 9],
       later: [1970, 30],
+      set: [1960, 30],
+      lowered: [1970, 30],
+      open: [1970, 30],
     });
   });
 
@@ -81,7 +86,9 @@ describe('placeFixed', () => {
     await place(
       `${fixed('plain', 'top:0;height:100%;box-sizing:border-box;padding:8px;background:linear-gradient(red, red);border-bottom:4px solid', end('inside'))}
        ${fixed('outer', 'top:0;bottom:0;overflow:hidden', `<p id="small" style="height:9px;margin:0"></p><div id="layer" style="position:absolute;inset:0;background:linear-gradient(red, blue)">${end('deep')}</div>${end('beside')}`)}
-       ${fixed('empty', 'top:0;height:100%', end('edge'))}
+       ${fixed('empty', 'top:0;height:100%', end('edge'))} ${fixed('grows', 'top:0;height:calc(100vh - 480px);background:red')}
+       ${fixed('clipped', 'top:0;height:100%;overflow:hidden;transition:all 60s;background:linear-gradient(red, red) fixed content-box')}
+       ${fixed('column', 'top:0;height:100%;display:flex;flex-direction:column', '<div id="row"></div><style>#row { flex: 1; background: linear-gradient(red, red) }</style>')}
        ${fixed('near', 'top:0;height:100.2vh;background:linear-gradient(red, red)')} ${fixed('other', 'top:0;height:100.4vh;background:linear-gradient(red, red)')}`,
     );
     expect(await readBoxes()).toEqual({
@@ -94,21 +101,29 @@ describe('placeFixed', () => {
       beside: [460, 20],
       empty: [0, 480],
       edge: [460, 20],
+      grows: [0, 0],
+      clipped: [0, 2000],
+      column: [0, 480],
+      row: [0, 2000],
       near: [0, expect.closeTo(2000.96, 1)],
       other: [0, expect.closeTo(481.92, 1)],
     });
     expect(await styleOf('plain', ['border-bottom-width', 'width'])).toEqual(['1524px', '84px']);
     expect(await styleOf('layer', ['background-origin', 'background-clip'])).toEqual(['border-box', 'border-box']);
+    const look = ['background-attachment', 'background-clip', 'transition-property', 'overflow'];
+    expect(await styleOf('clipped', look)).toEqual(['scroll', 'border-box', 'none', 'hidden']);
     expect(await styleOf('outer', ['overflow'])).toEqual(['visible']);
+    expect(await styleOf('empty', ['box-shadow'])).toEqual(['none']);
   });
 
   test('continues a color by shadows, which leave the size of the box as it was', async () => {
     const color = 'background:rgb(1, 2, 3)';
     await place(
-      `${fixed('plain', `bottom:0;height:100%;box-sizing:border-box;border:4px solid;border-radius:9px;transition:all 1s;${color}`)}
+      `${fixed('plain', `bottom:0;height:100%;box-sizing:border-box;border:4px solid;border-radius:9px;transition:all 1s;${color} content-box`)}
        ${fixed('shaded', `top:0;height:100%;box-shadow:0 0 4px red;${color}`)}
        ${fixed('outer', 'top:0;height:100%;overflow:hidden', `<div id="inner" style="height:100%;${color}"></div>`)}
        ${fixed('padded', 'top:0;bottom:0;padding:30px 9px 10px;border:5px solid', `<div id="filled" style="height:100%;${color}"></div>`)}
+       ${fixed('around', 'top:0;bottom:0;padding:9px', `<div id="under" style="position:absolute;inset:0;${color}"></div>`)}
        ${fixed('loose', 'top:0;bottom:0;padding:9px', `<div id="part" style="height:80%;${color}"></div>`)}`,
     );
     expect(await readBoxes()).toEqual({
@@ -118,6 +133,8 @@ describe('placeFixed', () => {
       inner: [0, 480],
       padded: [0, 480],
       filled: [35, 430],
+      around: [0, 480],
+      under: [0, 480],
       loose: [0, 480],
       part: [9, expect.closeTo(369.6, 1)],
     });
@@ -126,6 +143,7 @@ describe('placeFixed', () => {
     expect(await styleOf('plain', ['box-shadow'])).toEqual([copies]);
     expect(await styleOf('shaded', ['box-shadow'])).toEqual([`${copies}, rgb(255, 0, 0) 0px 0px 4px 0px`]);
     expect(await styleOf('inner', ['box-shadow'])).toEqual([copies]);
+    expect(await styleOf('under', ['box-shadow'])).toEqual([copies]);
     expect(await styleOf('filled', ['box-shadow'])).toEqual([shadows([430, 860, 1290, 1520])]);
     expect(await styleOf('part', ['box-shadow'])).toEqual(['none']);
     expect(await styleOf('outer', ['overflow'])).toEqual(['visible']);
@@ -141,8 +159,8 @@ describe('placeFixed', () => {
        ${fixed('limited', 'top:0;height:100%;max-height:100vh;min-height:100vh;max-width:90px;box-sizing:border-box;padding:7px 5px;border-radius:9px;background:linear-gradient(red, red)')}
        ${fixed('both', 'top:0;height:100%;background:linear-gradient(red, red)', '<p id="child" style="margin:0;height:100%;background:blue"></p>')}
        ${fixed('frame', 'top:0;height:100%;border-image:linear-gradient(red, blue) 1;background:linear-gradient(red, blue)')}
-       <img id="picture" style="position:fixed;bottom:0;left:0;width:100%;height:100%;max-height:100vh">
-       <video id="film" style="position:fixed;bottom:0;left:0;width:100%;height:100%"></video>`,
+       <p style="margin:0;height:9px"></p><img id="picture"><video id="film"></video>`,
+      `#picture, #film { position: fixed; bottom: 0; left: 0; width: 100%; height: 100% } #picture { max-height: 100vh }`,
     );
     expect(await readBoxes()).toEqual({
       low: [0, 2000],
@@ -163,10 +181,18 @@ describe('placeFixed', () => {
     await page.call(noteFixed, [], helpers);
     await page.call(placeFixed, [pageHeight], helpers);
     expect(await readBoxes()).toEqual({ all: [0, 480], foot: [430, 50] });
+    expect(await styleOf('all', ['box-shadow'])).toEqual(['none']);
+  });
+
+  test('leaves boxes alone that were not fixed in the tall viewport', async () => {
+    await note('<div id="all"></div>', '#all { height: 100%; background: red } html, body { height: 100% }');
+    await page.read(() => document.querySelector('#all')?.setAttribute('style', 'position:fixed;top:0'));
+    await page.call(placeFixed, [pageHeight], helpers);
+    expect(await styleOf('all', ['box-shadow'])).toEqual(['none']);
   });
 
   test('repeats an image of a background with each viewport', async () => {
-    const image = `background-image:url('data:image/gif;base64,')`;
+    const image = `background-origin:border-box;background-image:url('data:image/gif;base64,')`;
     await place(
       `${fixed('once', `top:0;height:100%;background-repeat:no-repeat;${image}`)}
        ${fixed('across', `top:0;height:100%;background-repeat:repeat-x;${image}`)}`,
@@ -182,9 +208,10 @@ describe('placeFixed', () => {
     await place(
       `${picture('wide', 638)} ${picture('narrow', 637)}
        <div id="outer" style="position:fixed;inset:0">
-         <canvas id="inner" style="position:absolute;width:100%;height:100%"></canvas>
+         <canvas id="inner"></canvas>
          <i id="text" style="position:absolute;bottom:0;height:20px"></i>
        </div>`,
+      '#inner { position: absolute; bottom: 0; width: 100%; height: 100% }',
     );
     expect(await readBoxes()).toEqual({
       wide: [0, 2000],
@@ -197,13 +224,16 @@ describe('placeFixed', () => {
 
   test('continues pseudo-elements that grew with the viewport', async () => {
     await place(
-      '<div id="a"></div><div id="b"></div><div id="c"></div><div id="d"></div>',
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => `<div id="${id}"></div>`).join(''),
       `#a::before, #a::after { content: ''; position: fixed; top: 0; height: 100%; background: red } #a::after { height: 50px }
-       #b::after { content: ''; position: absolute; height: 100%; background: red } #c::before { position: fixed; height: 100% }
-       #d::before { content: ''; position: fixed; bottom: 0; height: 100vh; max-height: 100%; background: red }`,
+       #b::after { content: ''; position: absolute; height: 100%; background: red } #c::before { position: fixed; height: 100vh }
+       #d::before { content: ''; position: fixed; bottom: 0; height: 100vh; background: red }
+       #e::before, #e::after { content: ''; position: fixed; top: 0; bottom: 0; background: red } #f::before { content: none; position: fixed; height: 100vh }
+       #g::before { content: ''; position: fixed; height: 50px } #g::after { content: ''; position: fixed; top: 0; height: 100%; background: red }
+       #h::before { content: ''; position: fixed; top: 0; height: 100%; box-sizing: border-box; background: red }`,
     );
     const borders = await page.read(() =>
-      ['#a', '#b', '#c', '#d'].map((id) =>
+      ['#a', '#b', '#c', '#d', '#e', '#f', '#g', '#h'].map((id) =>
         ['::before', '::after'].map((pseudo) => {
           const { borderBottomWidth } = getComputedStyle(document.querySelector(id) as Element, pseudo);
           return Number.parseFloat(borderBottomWidth);
@@ -215,13 +245,19 @@ describe('placeFixed', () => {
       [0, 0],
       [0, 0],
       [1520, 0],
+      [1520, 1520],
+      [0, 0],
+      [0, 1520],
+      [1520, 0],
     ]);
-    const [top, fixedHeight] = await page.read(() => {
-      const style = getComputedStyle(document.querySelector('#d') as Element, '::before');
-      return [style.top, style.height];
-    });
-    expect([top, fixedHeight]).toEqual(['0px', '480px']);
-    expect(await page.read(() => document.querySelectorAll('[data-webcapture-fixed]').length)).toBe(2);
+    const places = await page.read(() =>
+      ['#d', '#e', '#h'].map((id) => {
+        const { top, height, boxSizing } = getComputedStyle(document.querySelector(id) as Element, '::before');
+        return [top, height, boxSizing];
+      }),
+    );
+    expect(places).toEqual(['d', 'e', 'h'].map(() => ['0px', '480px', 'content-box']));
+    expect(await page.read(() => document.querySelectorAll('[data-webcapture-fixed]').length)).toBe(5);
   });
 
   test('draws a background of the page that is attached to the viewport in a box of its own', async () => {
@@ -230,12 +266,14 @@ describe('placeFixed', () => {
         const last = document.documentElement.lastElementChild as Element;
         const source = getComputedStyle(document.body).backgroundImage;
         const { top, left, height: own, width } = last.getBoundingClientRect();
-        return last === document.body ? undefined : { source, top, left, height: own, width };
+        const { zIndex } = getComputedStyle(last);
+        return last === document.body ? undefined : { source, top, left, height: own, width, zIndex };
       });
     const image = 'background: linear-gradient(red, blue)';
-    const rest = '.x { position: fixed }';
+    const rest = '.x { position: fixed } div { margin: 9px }';
     await place('<p>text</p>', `body { ${image} fixed } ${rest}`);
-    expect(await layer()).toEqual({ source: 'none', top: 0, left: 0, height: 2000, width: 640 });
+    const [top, left, width, zIndex] = [0, 0, 640, '-2147483648'];
+    expect(await layer()).toEqual({ source: 'none', top, left, height: 2000, width, zIndex });
     await place('<p>text</p>', `html { padding-left: 9px } body { ${image} fixed } ${rest}`);
     expect(await layer()).toMatchObject({ left: 0, width: 640 });
     await place('<p>text</p>', `html { ${image} fixed } body { ${image} } ${rest}`);
@@ -244,16 +282,26 @@ describe('placeFixed', () => {
     expect(await layer()).toBeUndefined();
   });
 
+  test('draws no background in a document without a body', async () => {
+    await note('<p>text</p>', '.x { position: fixed }');
+    await page.read(() => document.body.remove());
+    await page.call(placeFixed, [pageHeight], helpers);
+    expect(await page.read(() => document.documentElement.lastElementChild?.localName)).toBe('head');
+  });
+
   test('puts sticky boxes at their places, unless they stick in a box that scrolls', async () => {
     await place(
       `<div style="height:2000px"><p style="height:1900px;margin:0"></p><b id="flow"></b></div>
        <div style="position:absolute;top:0;height:100px;overflow:auto"><p style="height:900px;margin:0"></p><b id="list"></b></div>
        <div style="position:absolute;top:0;height:2000px;overflow:clip"><p style="height:900px;margin:0"></p><b id="clipped"></b></div>
-       <i id="image" style="background:linear-gradient(red, blue) fixed"></i>`,
-      'b { display: block; position: sticky; bottom: 0; height: 10px } #flow { bottom: 0 }',
+       <i id="image"></i><i id="local"></i><u id="head"></u>`,
+      `b { display: block; position: sticky; bottom: 0; height: 10px } #flow { bottom: 10px } u { position: sticky; top: 0 }
+       #image { background: linear-gradient(red, blue) fixed } #local { background: linear-gradient(red, blue) local }`,
     );
     expect(await readBoxes()).toMatchObject({ flow: [1900, 10], list: [90, 10], clipped: [900, 10] });
     expect(await styleOf('image', ['background-attachment'])).toEqual(['scroll']);
+    expect(await styleOf('local', ['background-attachment'])).toEqual(['local']);
+    expect(await styleOf('head', ['position'])).toEqual(['sticky']);
   });
 
   test('puts sticky boxes of a body or pane that scrolls the page at their places', async () => {
@@ -266,12 +314,13 @@ describe('placeFixed', () => {
       const element = document.querySelector('#pane') as HTMLElement;
       pageState.webcaptureScroller = { scrolled: element, panes: [{ element, scrolled: element, chain: [] }] };
       document.body.insertAdjacentHTML('beforeend', '<p style="height:900px;margin:0"></p><b class="s"></b>');
+      document.documentElement.append(document.createElement('b'));
     });
     await page.call(placeFixed, [pageHeight], helpers);
     const positions = await page.read(() =>
       [...document.querySelectorAll('b')].map((each) => getComputedStyle(each).position),
     );
-    expect(positions).toEqual(['relative', 'sticky', 'relative']);
+    expect(positions).toEqual(['relative', 'sticky', 'relative', 'relative']);
   });
 
   test('leaves boxes alone that scroll the page, and what is in them or around them', async () => {
@@ -288,8 +337,11 @@ describe('placeFixed', () => {
   test('changes nothing in a page that is not taller than the viewport, or was not noted', async () => {
     const foot = fixed('foot', 'bottom:0;height:50px');
     await note(foot, '');
-    await page.call(placeFixed, [height], helpers);
-    expect(await readBoxes()).toEqual({ foot: [430, 50] });
+    for (const most of [height, height - 80]) {
+      await page.call(placeFixed, [most], helpers);
+      expect(await readBoxes()).toEqual({ foot: [430, 50] });
+      expect(await page.read(() => document.querySelector('#foot')?.hasAttribute('style'))).toBe(false);
+    }
     await page.call(placeFixed, [height + 1], helpers);
     expect(await readBoxes()).toEqual({ foot: [431, 50] });
     await page.show(foot);

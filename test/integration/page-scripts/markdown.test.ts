@@ -54,6 +54,26 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ['<blockquote>a<p>b</p></blockquote>c', '> a\n>\n> b\n\nc'],
   ['<blockquote><h2>a</h2>b</blockquote>', '> ## a\n>\n> b'],
   ['<blockquote><blockquote>a</blockquote>b<br>c</blockquote>', '> > a\n>\n> b  \n> c'],
+  ['<blockquote>a<blockquote>b</blockquote></blockquote>', '> a\n>\n> > b'],
+  ['<blockquote><blockquote>a<p>b</p></blockquote></blockquote>', '> > a\n> >\n> > b'],
+  ['<blockquote>a</blockquote><h2>b</h2>', '> a\n\n## b'],
+  ['a<h2>b</h2>', 'a\n\n## b'],
+  // Elements without a meaning, whose names begin or end like those with one.
+  ...['xh1', 'h1x', 'h7', 'h', 'xli', 'lix', 'l', 'xul', 'thx', 'hrx', 'prex', 'xtable'].flatMap((tag) => [
+    [`a<${tag}>b</${tag}>c`, 'abc'] as const,
+    [`a<${tag} style="display:block">b</${tag}>c`, 'a\n\nb\n\nc'] as const,
+  ]),
+  // Elements with a meaning have it whatever their boxes are.
+  ['a<h1 style="display:inline">b</h1>c', 'a\n\n# b\n\nc'],
+  ['a<ul style="display:inline"><li style="display:inline">b</li></ul>c', 'a\n\n- b\n\nc'],
+  ['<ol style="display:inline"><li style="display:inline">a</li></ol>', '1. a'],
+  ['<blockquote style="display:inline">a</blockquote>', '> a'],
+  ['<pre style="display:inline">a</pre>', '```\na\n```'],
+  ['a<hr style="display:inline">b', 'a\n\n---\n\nb'],
+  [
+    '<table style="display:inline"><tr style="display:inline"><td style="display:inline">a</td><th style="display:inline">b</th></tr></table>',
+    '| a | b |\n| --- | --- |',
+  ],
   // Lists.
   ['a<ul><li>b</li><li>c</li></ul>d', 'a\n\n- b\n- c\n\nd'],
   ['<ol><li>a</li><li></li><li>b</li></ol>', '1. a\n2. b'],
@@ -66,7 +86,9 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ['<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>', '- a\n  - b\n- c'],
   ['<ol><li>a<p>b</p></li><li><p>c</p></li></ol>', '1. a\n\n   b\n2. c'],
   ['<ul><li><ul><li>a</li></ul></li></ul>', '- - a'],
-  ['<li>a</li>', '- a'],
+  ['a<li>b</li>', 'a\n- b'],
+  ['a<ul><li>b</li></ul>c<ul><li>d</li></ul>', 'a\n\n- b\n\nc\n\n- d'],
+  ['<ol><li>a</li></ol><li>b</li>', '1. a\n\n- b'],
   ['<ul><li>a<br></li><li>b</li></ul>', '- a\n- b'],
   ['<ul><li><pre>a\n\nb</pre></li></ul>', '- ```\n  a\n\n  b\n  ```'],
   // Emphasis.
@@ -77,17 +99,27 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ['<b> </b>a', 'a'],
   ['<b>a<p>b</p>c</b>', '**a**\n\n**b**\n\n**c**'],
   ['<b>a<i>b<p>c</p></i></b>', '**a*b***\n\n***c***'],
+  ['<b>a<hr>b</b>', '**a**\n\n---\n\n**b**'],
+  ['<b><hr>a</b>', '---\n\n**a**'],
+  ['<b><pre>a</pre>b</b>', '```\na\n```\n\n**b**'],
+  ['<b><table><tr><td>a</td><td>b</td></tr></table>c</b>', '| **a** | **b** |\n| --- | --- |\n\n**c**'],
+  ['<b><h2>a</h2></b>', '## **a**'],
   // Links and images.
   ['<a href="/x">a</a>', '[a](/x)'],
   ['<a>a</a>', 'a'],
   ['<a href="/x"></a>a', 'a'],
   ['<a href="/x">a<p>b</p></a>c', '[a b](/x) c'],
   ['<a href="/x">a</a><a href="/y">b</a>', '[a](/x)[b](/y)'],
-  ['a!<a href="/x">b</a>', 'a\\![b](/x)'],
+  ['<a href="/x">a</a><p>b</p>', '[a](/x)\n\nb'],
+  ['<a href="/x">a<marquee><a href="/y">b</a></marquee></a>', '[ab](/x)'],
+  ['ab!<a href="/x">c</a>', 'ab\\![c](/x)'],
   ['a! <a href="/x">b</a>', 'a! [b](/x)'],
   ['a!<b>b</b>', 'a!**b**'],
   ['<h2><a href="/x"><h3>a</h3></a></h2>', '## [a](/x)'],
   ['<img src="/x" alt="a  [b]">', '![a \\[b\\]](/x)'],
+  ['<img src="/x" alt="a">b', '![a](/x)b'],
+  [`<img src="/x" alt="${'a'.repeat(1001)}">`, `![${'a'.repeat(1000)}](/x)`],
+  ['<b><img></b>a', 'a'],
   ['<img src="/x">', '![](/x)'],
   ['<img src="/x" alt="">a', 'a'],
   ['<img src="/x" alt="a" style="visibility:hidden">b', 'b'],
@@ -106,6 +138,9 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ['<pre>\na *b*\n\nc\n</pre>d', '```\na *b*\n\nc\n```\n\nd'],
   ['a<pre>b</pre>', 'a\n\n```\nb\n```'],
   ['<pre> </pre>a', 'a'],
+  ['<pre><code>\na</code></pre>', '```\na\n```'],
+  ['<pre><div>\na</div></pre>', '```\na\n```'],
+  ['<pre>a<div>b</div></pre>', '```\na\nb\n```'],
   ['<pre>a```b</pre>', '````\na```b\n````'],
   ['<pre class="lang-ts">a</pre>', '```ts\na\n```'],
   ['<pre class="x"><code class="language-c++">a</code></pre>', '```c++\na\n```'],
@@ -128,6 +163,7 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   ['- a', '\\- a'],
   ['1. a', '1\\. a'],
   ['1) a', '1\\) a'],
+  ['123456789. a', '123456789\\. a'],
   ['1.5', '1.5'],
   ['1.', '1\\.'],
   ['1234567890. a', '1234567890. a'],
@@ -143,6 +179,24 @@ const cases: readonly (readonly [html: string, markdown: string])[] = [
   [
     '<div style="white-space:pre"><table>\n\n<tr>\n\n<td>a</td>\n\n<td>b</td></tr>\n\n<tr><td>c</td><td>d</td>\n\n</tr>\n\n</table></div>e',
     '| a | b |\n| --- | --- |\n| c | d |\n\ne',
+  ],
+  ['<table><tr><td>a</td></tr></table>b|c', '| a |\n| --- |\n\nb|c'],
+  [
+    '<table><thead><tr><th>a</th></tr></thead><colgroup><col></colgroup><tbody><tr><td>b</td></tr></tbody><tfoot><tr><td>c</td></tr></tfoot></table>',
+    '| a |\n| --- |\n| b |\n| c |',
+  ],
+  // The first row is as long as the longest of the first 1,000 rows, with at most 100 cells.
+  [
+    `<table>${'<tr><td>a</td></tr>'.repeat(1000)}<tr><td>b</td><td>c</td></tr></table>`,
+    `| a |\n| --- |${'\n| a |'.repeat(999)}\n| b | c |`,
+  ],
+  [
+    `<table>${'<tr><td>a</td></tr>'.repeat(999)}<tr><td>b</td><td>c</td></tr></table>`,
+    `| a | |\n| --- | --- |${'\n| a |'.repeat(998)}\n| b | c |`,
+  ],
+  [
+    `<table><tr><td>a</td></tr><tr>${'<td>b</td>'.repeat(101)}</tr></table>`,
+    `| a |${' |'.repeat(99)}\n|${' --- |'.repeat(100)}\n|${' b |'.repeat(101)}`,
   ],
   ['<table><tr><td> a<br>b <p>c</p></td></tr></table>', '| a b c |\n| --- |'],
   ['<table><tr><td><b>a</b></td><td></td></tr></table>', '| **a** |  |\n| --- | --- |'],
@@ -163,8 +217,26 @@ test('writeMarkdown writes blocks, marks, links, code, tables and escapes', asyn
 
 test('writeMarkdown stops when it is full', async () => {
   const written = await writtenOf(
-    ['<p>abcdef</p><p>g</p>', '<code>abcdef</code>', 'ab<p>cd</p>', '<pre>abcdef</pre>x'],
+    [
+      '<p>abcdef</p><p>g</p>',
+      '<code>abcdef</code>',
+      'ab<p>cd</p>',
+      '<pre>abcdef</pre>x',
+      '<p>abcd</p><p>ef</p>',
+      '<p>a</p><p>bcdefgh</p>',
+      '<pre>abcd<i>ef</i><i>gh</i></pre>',
+      '<pre>abcde<i>fg</i></pre>',
+    ],
     4,
   );
-  expect(written).toEqual(['abcde', '`abcde`', 'ab\n\ncd', '```\nabcde\n```']);
+  expect(written).toEqual([
+    'abcde',
+    '`abcde`',
+    'ab\n\ncd',
+    '```\nabcde\n```',
+    'abcd\n\ne',
+    'a\n\nbcde',
+    '```\nabcdef\n```',
+    '```\nabcde\n```',
+  ]);
 });

@@ -37,6 +37,7 @@ describe('findScroller', () => {
       [pane('a', 640, 192, 500), 308],
       [pane('a', 640, 191, 500), null],
       [pane('a', 320, 192, 500) + pane('b', 320, 192, 400, 'overflow-y:scroll;left:320px'), 308],
+      [pane('a', 320, 192, 400) + pane('b', 320, 192, 500, 'overflow-y:scroll;left:320px'), 308],
       // Each box must have a tenth of the width and a quarter of the height.
       [pane('a', 640, 119, 500) + pane('b', 640, 119, 500, 'top:200px;overflow-y:auto'), null],
       [pane('a', 63, 480, 900) + pane('b', 500, 300, 500, 'left:100px;overflow-y:auto'), 200],
@@ -76,6 +77,21 @@ describe('findScroller', () => {
     expect(await find()).toBeNull();
     await page.show(body(601), '<style>html { overflow: hidden }</style>');
     expect(await find()).toBe(420);
+  });
+
+  test('finds no root that scrolls by less', async () => {
+    await page.show('<div style="height:600px"></div>', '<style>html { overflow: auto }</style>');
+    expect(await find()).toBeNull();
+  });
+
+  test('counts the area of a box in another one once', async () => {
+    const nested = (height: number) =>
+      `<section style="position:absolute;left:0;top:0;width:640px;height:${height}px;overflow-y:auto">
+         <div style="height:${height}px;overflow-y:auto"><p style="margin:0;height:900px"></p></div><p style="margin:0;height:100px"></p></section>`;
+    await page.show(nested(191));
+    expect(await find()).toBeNull();
+    await page.show(nested(192));
+    expect(await find()).toBe(708);
   });
 
   test('takes a box in a box that scrolls the page for its content', async () => {
@@ -132,8 +148,8 @@ describe('growScroller', () => {
   test('makes boxes and what is around them taller by the same height, and keeps what is above and below', async () => {
     await page.show(
       `<div id="app"><header id="head"></header><div id="row"><nav id="side"></nav><div id="pane"><p id="content"></p></div></div><footer id="foot"></footer></div>`,
-      `<style>html, body { height: 100% } p { margin: 0 } #app { height: 100%; display: grid; grid-template-rows: 10% 1fr 10% } #row { display: flex; min-height: 0 }
-        #side { width: 100px } #pane { flex: 1; overflow: auto; max-height: 50vh } #content { height: 1000px }</style>`,
+      `<style>html, body { height: 100% } p { margin: 0 } #app { height: 100% !important; display: grid; grid-template-rows: 10% 1fr 10% } #row { display: flex; min-height: 0 }
+        #side { width: 100px } #pane { flex: 1; overflow: auto; max-height: 50vh !important } #content { height: 1000px }</style>`,
     );
     const before = await readHeights();
     expect(before).toMatchObject({ app: 480, head: 48, row: 384, side: 384, pane: 240, foot: 48 });
@@ -150,13 +166,54 @@ describe('growScroller', () => {
     });
   });
 
-  test('leaves boxes alone whose content has become short', async () => {
-    await page.show(pane('a', 640, 480, 900));
-    await find();
-    await page.read(() => document.querySelector('p')?.remove());
+  test('keeps the heights of boxes that overlap the scrolled box by at most 1 px', async () => {
+    await page.show(
+      `<main><i id="head"></i><i id="lower"></i><div id="pane"><p></p></div><i id="foot"></i><i id="higher"></i><i id="fixed"></i></main>`,
+      `<style>main { position: relative; display: block; height: 480px } i { position: absolute; height: 10%; width: 9px }
+        #head { top: 0 } #lower { top: 1px } #pane { position: absolute; top: 47px; width: 640px; height: 385px; overflow: auto } #foot { top: 431px }
+        #higher { top: 430px } #fixed { height: 40px } p { margin: 0; height: 1385px }</style>`,
+    );
+    await page.read(() => document.querySelector('main')?.append(document.createElementNS('urn:other', 'foreign')));
+    expect(await find()).toBe(1000);
     await page.call(growScroller, [], helpers);
-    expect(await page.read(() => document.querySelector('#a')?.getAttribute('style'))).not.toContain('important');
+    expect(await readHeights()).toEqual({ head: 48, lower: 148, pane: 1385, foot: 48, higher: 148, fixed: 40 });
+    expect(await page.read(() => document.querySelector('#fixed')?.hasAttribute('style'))).toBe(false);
   });
+
+  test('makes an ancestor taller that lies above the scrolled box', async () => {
+    await page.show(
+      `<header id="head"><div id="pane"><p></p></div></header>`,
+      `<style>#head { height: 40px } #pane { position: absolute; top: 40px; width: 640px; height: 440px; overflow: auto } p { margin: 0; height: 1440px }</style>`,
+    );
+    expect(await find()).toBe(1000);
+    await page.call(growScroller, [], helpers);
+    expect(await readHeights()).toEqual({ head: 1040, pane: 1440 });
+  });
+
+  test('keeps the heights of boxes in the same shadow root', async () => {
+    await page.show(
+      `<main style="position:absolute;inset:0"><template shadowrootmode="open"><header style="height:10%"></header>
+         <div style="height:90%;overflow:auto"><p style="margin:0;height:1432px"></p></div></template></main>`,
+    );
+    expect(await find()).toBe(1000);
+    await page.call(growScroller, [], helpers);
+    const heights = await page.read(() =>
+      [...(document.querySelector('main')?.shadowRoot?.children ?? [])].map((each) => each.clientHeight),
+    );
+    expect(heights).toEqual([48, 1432]);
+  });
+});
+
+test.each([
+  ['growScroller', growScroller],
+  ['unrollScroller', unrollScroller],
+])('%s leaves boxes alone that do not scroll any more, and pages without any', async (_, change) => {
+  await page.show(pane('a', 640, 480, 900));
+  await page.call(change, [], helpers);
+  await find();
+  await page.read(() => document.querySelector('p')?.remove());
+  await page.call(change, [], helpers);
+  expect(await page.read(() => document.querySelector('#a')?.getAttribute('style'))).not.toContain('important');
 });
 
 describe('unrollScroller', () => {
@@ -168,16 +225,19 @@ describe('unrollScroller', () => {
 
   test('lets heights follow the content, and clips what was hidden at the sides', async () => {
     await unroll(
-      '<div id="app"><div id="pane"><p id="content"></p></div></div>',
-      'html, body { height: 100% } p { margin: 0 } #app { height: 480px !important; overflow: hidden } #pane { height: 480px; overflow: auto } #content { height: 900px }',
+      '<div id="app"><div id="wide"><div id="pane"><p id="content"></p></div></div></div>',
+      `html, body { height: 100% } p { margin: 0 } #app { height: 480px !important; overflow: hidden; contain: size } #wide { overflow-x: clip }
+       #pane { height: 480px; overflow: auto; container-type: size } #content { height: 900px }`,
     );
-    expect(await readHeights()).toEqual({ app: 900, pane: 900, content: 900 });
-    const overflows = await page.read(() =>
-      ['#app', '#pane'].map((id) => getComputedStyle(document.querySelector(id) as Element).overflow),
-    );
-    expect(overflows).toEqual(['clip visible', 'visible']);
+    expect(await readHeights()).toEqual({ app: 900, wide: 900, pane: 900, content: 900 });
+    const [overflows, minHeights] = await page.read(() => {
+      const all = ['#app', '#wide', '#pane'].map((id) => document.querySelector<HTMLElement>(id) as HTMLElement);
+      return [all.map((each) => getComputedStyle(each).overflow), all.map(({ style }) => style.minHeight)];
+    });
+    expect(overflows).toEqual(['clip visible', 'clip visible', 'visible']);
+    expect(minHeights).toEqual(['', '', '']);
     await page.read(() => document.querySelector('#content')?.setAttribute('style', 'height:950px'));
-    expect(await readHeights()).toEqual({ app: 950, pane: 950, content: 950 });
+    expect(await readHeights()).toEqual({ app: 950, wide: 950, pane: 950, content: 950 });
   });
 
   test('takes fixed boxes out of the viewport, in their places', async () => {
@@ -196,9 +256,17 @@ describe('unrollScroller', () => {
   test('gives boxes that cannot follow their content a minimum height', async () => {
     await unroll(
       '<div id="pane"><p id="content"></p></div>',
-      'p { margin: 0 } #pane { height: 480px; overflow: auto; position: relative } #content { position: absolute; height: 900px; width: 9px }',
+      'p { margin: 0 } #pane { height: 480px; overflow: auto; position: relative; min-height: 9px; transition: all 60s } #content { position: absolute; height: 900px; width: 9px }',
     );
     expect(await readHeights()).toEqual({ pane: 900, content: 900 });
+  });
+
+  test('gives the root no minimum height', async () => {
+    await unroll(pane('pane', 640, 480, 900));
+    const heights = await page.read(() =>
+      [document.documentElement, document.body].map(({ style }) => style.minHeight),
+    );
+    expect(heights).toEqual(['', '420px']);
   });
 
   test('makes a frame as tall as its content', async () => {

@@ -88,7 +88,7 @@ describe('showTile', () => {
 
   test('keeps backgrounds in every tile, and hides their contents like other elements', async () => {
     await page.show(
-      `<div id="back" ${at('top:0', 640, 432)}><i id="picture">.</i></div><div id="empty" ${at('top:0', 640, 480)}><i id="plain"></i></div>
+      `<div id="back" ${at('top:0', 640, 432)}><i id="picture">.</i></div><div id="empty" ${at('top:0', 640, 480)}> <i id="plain"></i></div>
        <div id="less" ${at('top:0', 640, 431)}></div>${long}`,
     );
     await page.call(prepareTiles, []);
@@ -98,7 +98,7 @@ describe('showTile', () => {
   test('shows large elements that appear later in one tile, and leaves out buttons', async () => {
     const hidden = 'display:none';
     await page.show(
-      `<div id="large" ${at('top:0', 100, 62, hidden)}></div><div id="small" ${at('top:0', 100, 61, hidden)}></div>
+      `<div id="large" ${at('top:0', 100, 62, hidden)}></div><div id="small" ${at('top:0', 96, 64, hidden)}></div>
        <div id="faint" ${at('top:0', 100, 100, hidden)}></div><div id="out" ${at('top:480px', 100, 100, hidden)}></div><div id="off" ${at('top:-100px', 100, 100, hidden)}></div>${long}`,
     );
     await page.call(prepareTiles, []);
@@ -130,11 +130,13 @@ describe('showTile', () => {
 
   test('puts elements that become fixed back to their places', async () => {
     await page.show(
-      `<div style="height:100px"></div><nav id="nav" style="margin-left:20px;width:300px;height:50px;transition:top 9s"></nav>${long}
-       <style>.stuck { position: fixed; top: 0; right: 0; bottom: 0; margin-top: 7px }</style>`,
+      `<div style="height:100px"></div><section style="width:300px;padding-left:20px"><nav id="nav" style="height:50px;transition:top 9s"></nav></section>${long}
+       <style>.stuck { position: fixed; top: 30px; right: 0; bottom: 0; margin-top: 7px }</style>`,
     );
+    await page.read(() => document.body.append(document.createElementNS('urn:other', 'foreign')));
     await page.call(prepareTiles, []);
     const place = () => {
+      document.querySelector('foreign')?.setAttribute('class', 'stuck');
       const nav = document.querySelector('nav') as HTMLElement;
       nav.classList.add('stuck');
       const { left, top, width, height } = nav.getBoundingClientRect();
@@ -163,6 +165,11 @@ describe('showTile', () => {
     expect(await showAll(shown)).toEqual([`${scenes} other`, scenes, scenes]);
   });
 
+  test('shows fixed elements of a document that has replaced the prepared one', async () => {
+    await page.show(`<i id="bar" ${at('top:0', 640, 40)}></i><i id="foot" ${at('bottom:0', 640, 40)}></i>${long}`);
+    expect(await showAll(shown)).toEqual(['bar', '', 'foot']);
+  });
+
   test('finishes animations', async () => {
     await page.show(
       `<p id="p" style="animation:in 100s both">text</p><style>@keyframes in { from { opacity: 0 } }</style>${long}`,
@@ -173,8 +180,9 @@ describe('showTile', () => {
 
   describe('waits for the changes of scripts', () => {
     /** Returns the number of frames until the tile is shown. */
-    const framesFor = async (restMs: number, changesUntil: number, sinceMs = 0) => {
-      await page.show(long);
+    const framesFor = async (restMs: number, changesUntil: number, sinceMs = 0, body = '') => {
+      await page.show(body + long);
+      await page.call(prepareTiles, []);
       return page.call(
         async (rest: number, until: number, before: number) => {
           const nodes = new Map();
@@ -197,6 +205,11 @@ describe('showTile', () => {
       expect(await framesFor(1000, 160)).toBe(13);
       expect(await framesFor(0, 160)).toBe(4);
       expect(await framesFor(100, 1600)).toBe(7);
+    });
+
+    test('and for a frame after animations have ended', async () => {
+      const body = '<p style="animation:in 100s"></p><style>@keyframes in { from { opacity: 0 } }</style>';
+      expect(await framesFor(1000, 0, 0, body)).toBe(3);
     });
 
     test('unless they are endless', async () => {

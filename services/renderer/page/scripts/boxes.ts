@@ -13,18 +13,15 @@ declare const drawnParent: typeof DrawnParent;
 export function boxOf(element: Element): DOMRect {
   const maxNodes = 1000;
   const hasArea = ({ width, height }: DOMRect) => width > 0 && height > 0;
-  const rect = own(element).getBoundingClientRect();
-  if (hasArea(rect)) return rect;
   const boxes: DOMRect[] = [];
   const nodes: Node[] = [element];
   for (const node of nodes) {
     if (nodes.length > maxNodes) break;
     if (own(node).nodeType === Node.TEXT_NODE) {
-      const { parentElement } = own(node);
-      if (parentElement === null || getComputedStyle(parentElement).visibility !== 'visible') continue;
-      const range = own(node).ownerDocument?.createRange();
-      range?.selectNode(node);
-      if (range !== undefined) boxes.push(range.getBoundingClientRect());
+      if (getComputedStyle(drawnParent(node) as Element).visibility !== 'visible') continue;
+      const range = (own(node).ownerDocument as Document).createRange();
+      range.selectNode(node);
+      boxes.push(range.getBoundingClientRect());
     }
     if (own(node).nodeType !== Node.ELEMENT_NODE) continue;
     const each = node as Element;
@@ -36,12 +33,11 @@ export function boxOf(element: Element): DOMRect {
     const { display, overflowX, overflowY } = getComputedStyle(each);
     if (display === 'none') continue;
     if (display !== 'contents' && (overflowX !== 'visible' || overflowY !== 'visible')) continue;
-    const slotted =
-      own(each).localName === 'slot' ? own(each as HTMLSlotElement).assignedNodes?.({ flatten: true }) : [];
-    nodes.push(...(slotted?.length ? slotted : own(own(each).shadowRoot ?? each).childNodes));
+    const slotted = own(each as Partial<HTMLSlotElement>).assignedNodes?.() ?? [];
+    nodes.push(...(slotted.length > 0 ? slotted : own(own(each).shadowRoot ?? each).childNodes));
   }
   const shown = boxes.filter(hasArea);
-  if (shown.length === 0) return rect;
+  if (shown.length === 0) return own(element).getBoundingClientRect();
   const [left, top] = [Math.min(...shown.map((box) => box.left)), Math.min(...shown.map((box) => box.top))];
   const [right, bottom] = [Math.max(...shown.map((box) => box.right)), Math.max(...shown.map((box) => box.bottom))];
   return new DOMRect(left, top, right - left, bottom - top);
@@ -49,8 +45,8 @@ export function boxOf(element: Element): DOMRect {
 
 /** Whether an element has a box and is not hidden. Opacity does not matter. */
 export function isVisible(element: Element): boolean {
-  const { width, height } = own(element).getBoundingClientRect();
-  if (width > 0 && height > 0) return own(element).checkVisibility({ visibilityProperty: true });
+  const hasArea = ({ width, height }: DOMRect) => width > 0 && height > 0;
+  if (hasArea(own(element).getBoundingClientRect())) return own(element).checkVisibility({ visibilityProperty: true });
   // The box around the content includes visible elements only.
   return boxOf(element).width > 0;
 }
@@ -97,10 +93,10 @@ function frameMatrix(frame: Element): {
 } {
   const outer = own(frame).getBoundingClientRect();
   const { offsetWidth, offsetHeight, clientLeft, clientTop, clientWidth, clientHeight } = own(frame as HTMLElement);
-  let turn = new DOMMatrix().scale(own(frame as Element & { currentCSSZoom?: number }).currentCSSZoom ?? 1);
+  let turn = new DOMMatrix().scale(own(frame as Element & { currentCSSZoom: number }).currentCSSZoom);
   for (let at: Element | null = frame; at !== null; at = drawnParent(at)) {
     const { rotate, scale, transform } = getComputedStyle(at);
-    const angle = /^[\d.e+-]+deg$/.test(rotate) ? `rotate(${rotate})` : '';
+    const angle = /^[\d.e+-]+deg/.test(rotate) ? `rotate(${rotate})` : '';
     const factors = scale === 'none' ? '' : `scale(${scale.split(' ').slice(0, 2).join()})`;
     const { a, b, c, d } = new DOMMatrix(`${angle} ${factors} ${transform === 'none' ? '' : transform}`.trim());
     turn = new DOMMatrix([a, b, c, d, 0, 0]).multiply(turn);

@@ -33,7 +33,7 @@ async function untilUsed(parts: ParsedSelector, timeoutMs: number, use: (element
 function takeFocus(element: Element): boolean {
   scrollToBox(element, 'center', 'center');
   const { isContentEditable } = own(element as HTMLElement);
-  const host = isContentEditable ? own(element).closest('[contenteditable]:not([contenteditable="false" i])') : null;
+  const host = isContentEditable ? own(element).closest('[contenteditable]') : null;
   const target = host ?? element;
   own(target as HTMLElement).focus({ preventScroll: true });
   return (own(target).getRootNode() as Document | ShadowRoot).activeElement === target;
@@ -57,15 +57,15 @@ export function focusElement(parts: ParsedSelector, timeoutMs: number): Promise<
 export function enterText(parts: ParsedSelector, text: string, origin: string, timeoutMs: number): Promise<Used> {
   /** Types of fields whose values have a format that typing does not produce. */
   const formatted = ['color', 'date', 'datetime-local', 'month', 'range', 'time', 'week'];
-  const untyped = ['button', 'checkbox', 'file', 'hidden', 'image', 'radio', 'reset', 'submit'];
+  const untyped = ['button', 'checkbox', 'file', 'image', 'radio', 'reset', 'submit'];
   return untilUsed(parts, timeoutMs, (element) => {
     if (location.origin !== origin) return 'elsewhere';
     const { localName } = own(element);
     const field = element as HTMLInputElement;
     const isField = localName === 'input' || localName === 'textarea';
     if (isField ? untyped.includes(field.type) : !own(element as HTMLElement).isContentEditable) return 'noField';
-    if (isField && field.matches(':disabled')) return 'disabled';
-    if (isField && field.readOnly) return 'readOnly';
+    if (own(field).matches(':disabled')) return 'disabled';
+    if (own(field).readOnly) return 'readOnly';
     if (!takeFocus(element)) return 'unfocusable';
     if (isField && formatted.includes(field.type)) {
       field.value = text;

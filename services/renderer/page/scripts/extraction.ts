@@ -78,8 +78,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     return tag === 'img' ? publicUrl(hrefOf.img(element), web) : null;
   };
   const inMarkdown = (element: Element) =>
-    urlOf(element)?.replaceAll(/[()<>|\\\s]/g, (letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`) ??
-    null;
+    urlOf(element)?.replaceAll(/[()<>|\\ ]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`) ?? null;
 
   const read = (writers: Partial<Record<'text' | 'markdown', TextWriter>>) => {
     const isWhole = walkPage(Object.values(writers), end);
@@ -114,8 +113,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
       const node = nodes.nextNode();
       if (node === null) break;
       if (isText(node)) text += dataOf(node);
-      else if (localName(node) === 'img')
-        text += ` ${(attributeOf(node as Element, 'alt') ?? '').slice(0, maxLinkText)} `;
+      else if (localName(node) === 'img') text += ` ${attributeOf(node as Element, 'alt') ?? ''} `;
     }
     const label = () => attributeOf(link, 'aria-label') ?? attributeOf(link, 'title') ?? '';
     return shorten(text, maxLinkText) || shorten(label(), maxLinkText);

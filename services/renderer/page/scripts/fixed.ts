@@ -52,8 +52,8 @@ function continuedBackground(style: CSSStyleDeclaration, by: number): Readonly<R
     'border-bottom-right-radius': '0',
     'background-clip': 'border-box',
     'background-attachment': 'scroll',
-    ...(hasImage ? { 'background-repeat': repeatedDown, 'background-origin': 'padding-box' } : {}),
-    ...(!hasImage && backgroundImage !== 'none' ? { 'background-origin': 'border-box' } : {}),
+    'background-origin': hasImage ? 'padding-box' : 'border-box',
+    ...(hasImage ? { 'background-repeat': repeatedDown } : {}),
     transition: 'none',
   };
 }
@@ -99,8 +99,7 @@ function keepHeights(layers: readonly Element[]): void {
 
 /** Whether an element is as large as its parent, with or without the padding. */
 function fillsParent(element: Element): boolean {
-  const parent = own(element).parentElement;
-  if (parent === null) return false;
+  const parent = own(element).parentElement as Element;
   const { width, height } = own(element).getBoundingClientRect();
   const { clientWidth, clientHeight } = own(parent);
   const { paddingTop, paddingRight, paddingBottom, paddingLeft } = getComputedStyle(parent);
@@ -129,8 +128,8 @@ function reachDown(element: Element, by: number): void {
     if (isPainted(at) || isPicture(at)) break;
     at = [...own(at).children].find(fillsParent);
   }
-  const painted = layers.at(-1);
-  if (painted === undefined || (!isPainted(painted) && !isPicture(painted))) return;
+  const painted = layers.at(-1) as Element;
+  if (!isPainted(painted) && !isPicture(painted)) return;
   const { width, height } = own(painted).getBoundingClientRect();
   if (isPicture(painted)) {
     // A picture that does not cover the viewport is content, not a background.
@@ -171,11 +170,10 @@ function reachDownPseudos(pseudoHeights: ReadonlyMap<Element, readonly number[]>
     ['::before', '::after'].forEach((pseudo, index) => {
       const height = now[index] ?? Number.NaN;
       if (!isNear((heights[index] ?? Number.NaN) - height, grown)) return;
-      const root = own(element).getRootNode();
-      if (!(root instanceof Document || root instanceof ShadowRoot)) return;
+      const root = own(element).getRootNode() as Document | ShadowRoot;
       const rules = {
+        'box-sizing': 'content-box',
         height: `${height}px`,
-        'max-height': 'none',
         bottom: 'auto',
         ...continuedBackground(getComputedStyle(element, pseudo), by),
       };
@@ -183,7 +181,7 @@ function reachDownPseudos(pseudoHeights: ReadonlyMap<Element, readonly number[]>
       const selector = `[${mark}="${own(element).getAttribute(mark)}"]`;
       const text = Object.entries(rules).map(([name, value]) => `${name}: ${value} !important;`);
       const sheet = new CSSStyleSheet();
-      sheet.replaceSync(`${selector}${selector}${pseudo} { ${text.join(' ')} }`);
+      sheet.replaceSync(`${selector}${selector}${pseudo} { ${text.join('')} }`);
       root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
     });
   }
@@ -218,13 +216,12 @@ function reachDownCanvas(by: number): void {
 
 /** Draws backgrounds that are attached to the viewport in their own element, and puts sticky boxes at their places in the page. */
 function placeInFlow(element: Element): void {
-  const panes = pageState.webcaptureScroller?.panes ?? [];
-  const { backgroundAttachment, backgroundImage, position, bottom } = getComputedStyle(element);
-  if (backgroundAttachment.includes('fixed') && backgroundImage !== 'none')
-    setImportant(element, { 'background-attachment': 'scroll' });
+  const scrollsPage = (at: Element) => pageState.webcaptureScroller?.panes.some((pane) => pane.element === at) === true;
+  const { backgroundAttachment, position, bottom } = getComputedStyle(element);
+  if (backgroundAttachment.includes('fixed')) setImportant(element, { 'background-attachment': 'scroll' });
   if (position !== 'sticky' || bottom === 'auto') return;
   for (let at = own(element).parentElement; at !== null; at = own(at).parentElement) {
-    if (at === document.body || at === document.documentElement || panes.some((pane) => pane.element === at)) break;
+    if (at === document.body || at === document.documentElement || scrollsPage(at)) break;
     // Inside a scroll container, a sticky box stays where a visitor sees it.
     if (!['visible', 'clip'].includes(getComputedStyle(at).overflowY)) return;
   }

@@ -49,7 +49,6 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   let lines = 0;
   let breaks = 0;
   let isSpace = false;
-  let isLineStart = true;
   /** Whether the next text follows without a space. */
   let isTight = true;
   const prefixes: Prefix[] = [];
@@ -59,7 +58,6 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   const tables: Table[] = [];
   /** Number of enclosing elements that must be written in one line: headings, links, cells. */
   let flat = 0;
-  let links = 0;
   let cells = 0;
   /** The code that is being written, inline or as a block. */
   let code: { text: string; readonly isBlock: boolean } | null = null;
@@ -69,9 +67,8 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     length += piece.length;
   };
   const separate = (count: number) => {
-    if (flat > 0) isSpace = true;
     // The first block of an item follows its marker on the same line.
-    else if ((prefixes.at(-1)?.first ?? null) === null) lines = Math.max(lines, count);
+    if ((prefixes.at(-1)?.first ?? null) === null) lines = Math.max(lines, count);
   };
   const closeMarks = () => {
     for (const mark of marks.toReversed()) {
@@ -97,7 +94,6 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   const startText = () => {
     const isFirst = pieces.length === 0;
     const count = breaks > 1 ? 2 : lines;
-    isLineStart ||= count > 0 || breaks === 1;
     if (count > 0 || isFirst) {
       closeMarks();
       if (!isFirst) push(count > 1 ? `\n${emptyLinePrefix()}\n` : '\n');
@@ -105,13 +101,15 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     } else if (breaks === 1) {
       push(`  \n${linePrefix()}`);
     } else if (isSpace && !isTight) push(' ');
-    [lines, breaks, isSpace] = [0, 0, false];
+    [lines, breaks, isSpace, isTight] = [0, 0, false, false];
+  };
+  const openMarks = () => {
     for (const mark of marks) {
       if (mark.isWritten) continue;
+      const last = pieces.at(-1) as string;
       // If the same mark has just ended here, it continues.
-      if (pieces.at(-1) === mark.open && mark.open === mark.close) pieces.pop();
+      if (last === mark.open) pieces.pop();
       else {
-        const last = pieces.at(-1) ?? '';
         // Without the escape, the character would turn a link into an image.
         if (mark.open === '[' && last.endsWith('!')) pieces[pieces.length - 1] = `${last.slice(0, -1)}\\!`;
         push(mark.open);
@@ -121,15 +119,20 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   };
   const put = (markdown: string) => {
     startText();
+    openMarks();
     push(markdown);
-    [isLineStart, isTight] = [false, false];
+  };
+  /** Writes what marks cannot enclose. */
+  const putUnmarked = (markdown: string) => {
+    startText();
+    push(markdown);
   };
   const escape = (text: string) => {
     const escaped = text
       .replaceAll(cells > 0 ? /[\\`*[\]<~|]/g : /[\\`*[\]<~]/g, '\\$&')
       .replaceAll(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
       .replaceAll(/&(?=#?\w{1,31};)/g, '\\&');
-    const isAtStart = pieces.length === 0 || lines > 0 || breaks > 0 || isLineStart;
+    const isAtStart = pieces.length === 0 || lines > 0 || breaks > 0;
     if (!isAtStart) return escaped;
     return escaped.replace(/^[#+=>-]/, '\\$&').replace(/^(\d{1,9})(?=[.)](?:\s|$))/, '$1\\');
   };
@@ -149,7 +152,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     const text = whole.replace(/^\n/, '').trimEnd();
     if (text === '') return;
     const fence = fenceOf(text, 3);
-    put(`${fence}${language}`);
+    putUnmarked(`${fence}${language}`);
     const prefix = linePrefix();
     for (const line of [...text.split('\n'), fence]) push(`\n${line === '' ? prefix.trimEnd() : prefix + line}`);
   };
@@ -163,9 +166,8 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
         putCode(begun.text);
         return;
       }
-      const own = attributeOf(element, 'class') ?? '';
       const inner = findIn(element, 'code');
-      const classes = `${own} ${inner === null ? '' : (attributeOf(inner, 'class') ?? '')}`.slice(0, 1000);
+      const classes = [attributeOf(element, 'class'), inner === null ? null : attributeOf(inner, 'class')].join(' ');
       putCodeBlock(begun.text, /\b(?:language|lang)-([\w+#.-]{1,30})/.exec(classes)?.[1] ?? '');
       separate(2);
     };
@@ -180,15 +182,13 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     };
   };
   const beginLink = (element: Element) => {
-    const url = links > 0 ? null : linkOf(element);
+    const url = linkOf(element);
     if (url === null) return undefined;
     const end = beginMark('[', `](${url})`);
     flat += 1;
-    links += 1;
     return () => {
       end();
       flat -= 1;
-      links -= 1;
     };
   };
   const beginPrefixed = (prefix: Prefix, isFlat: boolean) => {
@@ -227,13 +227,10 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   };
   const beginTable = (element: Element) => {
     separate(2);
-    const rows = rowsOf(element);
-    const table = { columns: 1, rows: 0, cells: 0 };
-    for (let index = 0; index < Math.min(maxRowsCounted, rows.length); index += 1) {
-      const row = rows[index];
-      if (row !== undefined) table.columns = Math.max(table.columns, Math.min(maxColumns, cellsOf(row).length));
-    }
-    tables.push(table);
+    const counts = [...rowsOf(element)]
+      .slice(0, maxRowsCounted)
+      .map((row) => Math.min(maxColumns, cellsOf(row).length));
+    tables.push({ columns: Math.max(...counts), rows: 0, cells: 0 });
     return () => {
       tables.pop();
       separate(2);
@@ -254,23 +251,22 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   const beginCell = (table: Table) => {
     // Lines between cells and rows are not shown, even with `white-space: pre`.
     breaks = 0;
-    if (table.cells === 0) put('|');
+    if (table.cells === 0) putUnmarked('|');
     table.cells += 1;
     push(' ');
     flat += 1;
     cells += 1;
-    [isSpace, isTight] = [false, true];
+    isTight = true;
     return () => {
       closeMarks();
       push(' |');
       flat -= 1;
       cells -= 1;
-      [isSpace, isTight] = [false, true];
     };
   };
   const isData = (table: Element) =>
     table instanceof HTMLTableElement &&
-    !['presentation', 'none'].includes(attributeOf(table, 'role') ?? '') &&
+    !Element.prototype.matches.call(table, '[role="presentation"], [role="none"]') &&
     findIn(table, notForCells) === null;
 
   const beginBlock = (element: Element, tag: string): (() => void) | undefined => {
@@ -280,10 +276,10 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     if (tag === 'pre') return beginCode(element, true);
     if (tag === 'ul' || tag === 'ol') return beginList(element, tag === 'ol');
     if (tag === 'li') return beginItem();
-    if (tag === 'table' && isData(element)) return beginTable(element);
+    if (isData(element)) return beginTable(element);
     if (tag === 'hr') {
       separate(2);
-      put('---');
+      putUnmarked('---');
     }
     if (table !== undefined) {
       if (partsOfTable.has(tag)) return undefined;

@@ -66,16 +66,16 @@ export function findScroller(): number | null {
   };
   /** Returns the width and height of the visible part. */
   const sightOf = (element: Element): readonly [width: number, height: number] => {
-    if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return [0, 0];
     const { left, right, top, bottom } = own(element).getBoundingClientRect();
     return [Math.min(right, innerWidth) - Math.max(left, 0), Math.min(bottom, innerHeight) - Math.max(top, 0)];
   };
   const scrolls = (element: Element): boolean => {
     if (element === root || excessOf(element) <= 1) return false;
+    if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
     if (!isLarge(...sightOf(element))) return false;
     if (element instanceof HTMLIFrameElement) return true;
-    const { overflowY, display } = getComputedStyle(element);
-    return (overflowY === 'auto' || overflowY === 'scroll') && display !== 'inline';
+    const { overflowY } = getComputedStyle(element);
+    return overflowY === 'auto' || overflowY === 'scroll';
   };
   /** Returns the parent box of an element in the rendered tree. */
   const outerOf = (element: Element): Element | null => {
@@ -103,15 +103,13 @@ export function findScroller(): number | null {
   const panes = boxes.map((element) => {
     const chain: HTMLElement[] = [];
     for (let at: Element | null = element; at !== null; at = outerOf(at)) {
-      // In a form, `style` may be a field of that name.
-      if (at instanceof HTMLElement && own(at).style instanceof CSSStyleDeclaration) chain.push(at);
+      if (at instanceof HTMLElement) chain.push(at);
     }
     return { element, scrolled: element instanceof HTMLIFrameElement ? (rootOf(element) ?? element) : element, chain };
   });
   // Inner boxes come first, because an outer box may become taller with its inner boxes.
   panes.sort((a, b) => b.chain.length - a.chain.length);
-  const [first] = panes.toSorted((a, b) => excessOf(b.element) - excessOf(a.element));
-  if (first === undefined) return null;
+  const first = panes.toSorted((a, b) => excessOf(b.element) - excessOf(a.element))[0] as (typeof panes)[number];
   pageState.webcaptureScroller = { scrolled: first.scrolled, panes };
   return excessOf(first.element);
 }
@@ -133,11 +131,11 @@ export function growScroller(): void {
     if (by <= 0) continue;
     const { top, bottom } = own(pane).getBoundingClientRect();
     const others = chain
-      .flatMap((element) => [...(own(element).parentElement?.children ?? [])].filter((one) => one !== element))
-      .filter((one): one is HTMLElement => one instanceof HTMLElement && own(one).style instanceof CSSStyleDeclaration)
+      .flatMap((element) => [...(own(element).parentNode?.children ?? [])].filter((one) => one !== element))
+      .filter((one) => one instanceof HTMLElement)
       .filter((one) => {
         const box = own(one).getBoundingClientRect();
-        return box.height > 0 && (box.bottom <= top + 1 || box.top >= bottom - 1);
+        return box.bottom <= top + 1 || box.top >= bottom - 1;
       })
       .map((one) => ({ one, height: heightOf(one) }));
     const heights = chain.map(heightOf);
@@ -187,7 +185,7 @@ export function unrollScroller(): void {
     set(element, { top: `${top - at.top}px`, left: `${left - at.left}px` });
   }
   for (const [element, height] of wanted) {
-    if (element === document.documentElement || element instanceof HTMLIFrameElement) continue;
+    if (element === document.documentElement) continue;
     // The height has no effect if the content is positioned, or is in a grid row with a fixed height.
     if (heightOf(element) < height - 1) set(element, { 'min-height': `${height}px` });
   }

@@ -28,7 +28,7 @@ export function prepareTiles(): void {
     }
     const { top, left, width } = own(element).getBoundingClientRect();
     flow.set(element, { top: top + scrollY, left, width });
-    if (position === 'sticky') own(element).setAttribute(mark, '');
+    if (position === 'sticky') own(element).toggleAttribute(mark, true);
   }
   // The rule is important, because scripts keep setting inline styles.
   const sheet = new CSSStyleSheet();
@@ -56,7 +56,6 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   /** Minimum number of rounds, which also applies on a busy machine. */
   const minRounds = 3;
   const { webcaptureTiles: state, webcaptureMotion, webcaptureScenes: scenes = [] } = pageState;
-  const page = document.scrollingElement ?? document.documentElement;
   const hide = (element: Element, isHidden: boolean) => {
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
     if (isHidden) own(element).style.setProperty('opacity', '0', 'important');
@@ -117,7 +116,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   const hasChangedSince = (time: number) =>
     [...(webcaptureMotion?.nodes.values() ?? [])].some(({ since, last }) => last >= time && last - since < maxRowMs);
   const start = performance.now();
-  own(page).scrollTo({ top, behavior: 'instant' });
+  window.scrollTo({ top, behavior: 'instant' });
   // Scripts handle the new position in the next frame. Intersection observers are then called and have a frame to react. If a later frame
   // finds no changes, the scripts are done.
   await waits.waitForIntersectionObservers(frameTimeoutMs);
