@@ -106,6 +106,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/activity.ts': ['integration/page-scripts/activity', 'integration/capture/activity'],
   'scripts/animations.ts': [
     'integration/page-scripts/animations',
+    'integration/page-scripts/motions',
     'corpus/appearing',
     'corpus/drawing',
     'corpus/tall-viewports',
@@ -121,7 +122,12 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/clicking.ts': ['integration/page-scripts/clicking', 'corpus/clicking', 'corpus/failed-steps'],
   'scripts/content.ts': ['integration/page-scripts/content', 'corpus/late-content', 'corpus/tall-viewports'],
   'scripts/covers.ts': ['integration/page-scripts/covers', 'corpus/elements'],
-  'scripts/effects.ts': ['integration/page-scripts/effects', 'corpus/appearing', 'corpus/fixed-and-sticky'],
+  'scripts/effects.ts': [
+    'integration/page-scripts/effects',
+    'integration/page-scripts/scenes',
+    'corpus/appearing',
+    'corpus/fixed-and-sticky',
+  ],
   'scripts/element.ts': ['integration/page-scripts/element', 'corpus/elements'],
   'scripts/entering.ts': ['integration/page-scripts/entering', 'corpus/steps', 'corpus/failed-steps'],
   'scripts/extraction.ts': ['integration/page-scripts/extraction', 'corpus/extracting'],
@@ -153,7 +159,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/late-content',
   ],
   'scripts/revealed.ts': ['integration/page-scripts/revealed', 'corpus/paper', 'corpus/appearing'],
-  'scripts/scenes.ts': ['integration/page-scripts/scrolling', 'corpus/tall-viewports', 'corpus/appearing'],
+  'scripts/scenes.ts': ['integration/page-scripts/scenes', 'corpus/tall-viewports', 'corpus/appearing'],
   'scripts/scrollers.ts': ['integration/page-scripts/scrollers', 'corpus/scrollers'],
   'scripts/scrolling.ts': [
     'integration/page-scripts/scrolling',

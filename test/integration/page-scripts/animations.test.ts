@@ -2,17 +2,16 @@
 // @module-tag page-script
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
-import { scriptsHaveEnded } from '../../../services/renderer/page/scripts/activity.ts';
 import * as animations from '../../../services/renderer/page/scripts/animations.ts';
 import type { PageState } from '../../../services/renderer/page/scripts/state.ts';
-import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
+import * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
 
+declare const holdScrollAnimations: typeof animations.holdScrollAnimations;
 declare const pageState: PageState;
-declare const waitForRest: typeof animations.waitForRest;
-declare const waitForReveals: typeof animations.waitForReveals;
-
-const { finishAnimations, holdScrollAnimations, showPulsing, watchMotion } = animations;
+declare const rewindAnimations: typeof animations.rewindAnimations;
+declare const showPulsing: typeof animations.showPulsing;
+declare const useClock: typeof clock.useClock;
 
 let page: ScriptPage;
 beforeAll(async () => {
@@ -42,7 +41,7 @@ test('finishAnimations finishes what has an end and is running', async () => {
     const before = getComputedStyle(changing).opacity;
     changing.style.opacity = `${1 - Number(before)}`;
   });
-  expect(await page.call(finishAnimations, [])).toBe(2);
+  expect(await page.call(animations.finishAnimations, [])).toBe(2);
   const { ends, endless, backwards, paused, stopped, scrolled, changes } = await page.read(readOpacities);
   expect({ ends, paused, stopped, scrolled, changes }).toEqual({
     ends: 0.5,
@@ -53,7 +52,7 @@ test('finishAnimations finishes what has an end and is running', async () => {
   });
   expect(endless).toBeLessThan(0.1);
   expect(backwards).toBeGreaterThan(0.1);
-  expect(await page.call(finishAnimations, [])).toBe(0);
+  expect(await page.call(animations.finishAnimations, [])).toBe(0);
 });
 
 describe('showPulsing', () => {
@@ -65,6 +64,8 @@ describe('showPulsing', () => {
         animation.playState,
         Math.round(Number(getComputedStyle((animation.effect as KeyframeEffect).target as Element).opacity) * 10) / 10,
       ]);
+  /** Returns the times of the animations, in milliseconds. */
+  const times = () => document.getAnimations().map(({ currentTime }) => Math.round(Number(currentTime)));
   const pulse = '@keyframes pulse { from { opacity: 0 } 50% { opacity: 0.2 } to { opacity: 0.8 } }';
 
   test('seeks a text or picture to the first time of its maximum, and pauses it', async () => {
@@ -77,8 +78,9 @@ describe('showPulsing', () => {
          @keyframes still { from, to { opacity: 0.2 } } #paused { animation: pulse 1000s infinite paused }
          #pseudo::before { content: 'x'; animation: pulse 1000s infinite }</style>`,
     );
-    await page.call(showPulsing, []);
+    await page.call(animations.showPulsing, []);
     const seen = Object.fromEntries((await page.read(states)).map(([id, ...state]) => [id, state]));
+    expect((await page.read(times))[0]).toBe(999_999);
     expect(seen).toEqual({
       ...Object.fromEntries(['text', 'img', 'has', 'part'].map((id) => [id, ['paused', 0.8]])),
       space: ['running', 0],
@@ -95,7 +97,7 @@ describe('showPulsing', () => {
        <style>@keyframes word { from, 40% { opacity: 0 } 50%, 60% { opacity: 0.9 } 70%, to { opacity: 0 } }
          ${pulse} p { animation: word 100s linear -210s infinite } #two { animation-delay: -155s } #other { animation: pulse 100s linear infinite }</style>`,
     );
-    await page.call(showPulsing, []);
+    await page.call(animations.showPulsing, []);
     // The most visible element of the row is already at its maximum.
     const both = Object.fromEntries((await page.read(states)).map(([id, ...state]) => [id, state]));
     expect(both).toEqual({ one: ['running', 0], two: ['running', 0.9], other: ['paused', 0.8] });
@@ -104,31 +106,139 @@ describe('showPulsing', () => {
        <style>@keyframes word { from, 40% { opacity: 0 } 50%, 60% { opacity: 0.9 } 70%, to { opacity: 0 } }
          p { animation: word 100s linear -220s infinite } #two { animation-delay: -242s }</style>`,
     );
-    await page.call(showPulsing, []);
+    await page.call(animations.showPulsing, []);
     expect(Object.fromEntries((await page.read(states)).map(([id, ...state]) => [id, state]))).toEqual({
       one: ['paused', 0],
       two: ['paused', 0.9],
     });
-    const times = await page.read(() =>
-      document.getAnimations().map(({ currentTime }) => Math.round(Number(currentTime) / 100)),
-    );
-    expect(times).toEqual([1130, 1130]);
+    expect((await page.read(times)).map((ms) => Math.round(ms / 100))).toEqual([1130, 1130]);
   });
+
+  test('moves equally visible siblings to the maximum of the first', async () => {
+    await page.show(
+      `<p id="one">text</p><p id="two">text</p>
+       <style>@keyframes word { from, 40% { opacity: 0 } 50%, 60% { opacity: 0.9 } 70%, to { opacity: 0 } }
+         p { animation: word 100s linear infinite } #two { animation-delay: -10s }</style>`,
+    );
+    await page.call(animations.showPulsing, []);
+    expect((await page.read(readOpacities))['one']).toBe(0.9);
+  });
+
+  test('seeks an animation that has not begun to its first iteration', async () => {
+    await page.show(
+      `<p id="x">text</p><style>${pulse} p { opacity: 0.1; animation: pulse 100s linear 150s infinite }</style>`,
+    );
+    await page.call(animations.showPulsing, []);
+    expect(await page.read(states)).toEqual([['x', 'paused', 0.8]]);
+    expect(await page.read(times)).toEqual([249_999]);
+  });
+
+  test('leaves what is visible at half of its maximum', async () => {
+    await page.show(
+      `<p id="x">text</p><style>@keyframes step { from { opacity: 0.25 } 50%, to { opacity: 0.5 } }
+         p { animation: step 1000s step-end infinite }</style>`,
+    );
+    await page.call(animations.showPulsing, []);
+    expect(await page.read(states)).toEqual([['x', 'running', 0.3]]);
+  });
+
+  test('leaves animations of pseudo-elements and of the scroll position', async () => {
+    await page.show(
+      `<p id="x">text</p><p id="pseudo">text</p><p id="scrolled">text</p>
+       <style>${pulse} #x { animation: pulse 1000s infinite } #pseudo::before { content: 'x'; animation: pulse 1000s infinite }
+         #scrolled { animation: pulse linear both; animation-timeline: scroll() } body { height: 3000px }</style>`,
+    );
+    await page.call(animations.showPulsing, []);
+    const seen = (await page.read(states)).map(([id, state]) => [id, state]);
+    expect(Object.fromEntries(seen)).toEqual({ x: 'paused', pseudo: 'running', scrolled: 'running' });
+  });
+
+  test('seeks the animations of 30 rows', async () => {
+    await page.show(
+      `${Array.from({ length: 31 }, (_, at) => `<div><p id="p${at}">text</p></div>`).join('')}<style>${pulse} p { animation: pulse 1000s linear infinite }</style>`,
+    );
+    await page.call(animations.showPulsing, []);
+    const seen = (await page.read(states)).slice(28);
+    expect(seen).toEqual([
+      ['p28', 'paused', 0.8],
+      ['p29', 'paused', 0.8],
+      ['p30', 'running', 0],
+    ]);
+  });
+
+  test('reads the style of what is half visible only once', async () => {
+    await page.show(
+      `<p>text</p><style>@keyframes move { to { translate: 9px } } p { opacity: 0.5; animation: move 1s infinite }</style>`,
+    );
+    const reads = await page.read(() => {
+      let count = 0;
+      const read = getComputedStyle;
+      globalThis.getComputedStyle = (element) => {
+        count += 1;
+        return read(element);
+      };
+      showPulsing();
+      return count;
+    }, [animations.showPulsing]);
+    expect(reads).toBe(1);
+  });
+});
+
+test('rewindAnimations sets running animations to their start', async () => {
+  await page.show(
+    `<p id="early">1</p><p id="late">1</p><p id="paused">1</p><p id="scrolled">1</p>
+     <style>@keyframes fade { to { opacity: 0 } } p { animation: fade 100s infinite } #early { animation-delay: -30s } #late { animation-delay: 40s }
+       #paused { animation-play-state: paused; animation-delay: -30s } body { height: 3000px }
+       #scrolled { animation: fade both linear; animation-timeline: scroll() }</style>`,
+  );
+  await page.page.evaluate(() => {
+    for (const animation of document.getAnimations())
+      if (animation.timeline instanceof DocumentTimeline) animation.currentTime = 60_000;
+  });
+  const [early = 0, late = 0, ...others] = await page.read(() => {
+    rewindAnimations();
+    return document.getAnimations().map(({ currentTime }) => Number.parseFloat(String(currentTime)));
+  }, [animations.rewindAnimations]);
+  expect([Math.floor(early / 10_000), Math.floor(late / 10_000), ...others]).toEqual([0, 4, 60_000, 0]);
+});
+
+test('pauseAnimations pauses what is running, and SVG animations after a minute', async () => {
+  await page.show(
+    `<p id="runs">1</p><p id="ended">1</p><p id="inactive">1</p><svg><rect><animate dur="9s"></animate></rect></svg>
+     <style>@keyframes fade { to { opacity: 0 } } #runs { animation: fade 100s infinite } #ended { animation: fade 1ms forwards }
+       #inactive { animation: fade linear; animation-timeline: scroll(self) }</style>`,
+  );
+  await page.page.evaluate(() => {
+    const [runs, ended] = document.getAnimations();
+    if (runs) runs.currentTime = 60_000;
+    ended?.finish();
+  });
+  await page.call(animations.pauseAnimations, []);
+  const seen = await page.read(() => [
+    ...document.getAnimations().map(({ playState }) => playState),
+    Math.floor(Number(document.getAnimations()[0]?.currentTime) / 10_000),
+    document.querySelector('svg')?.animationsPaused(),
+    document.querySelector('svg')?.getCurrentTime(),
+  ]);
+  expect(seen).toEqual(['paused', 'finished', 'running', 6, true, 60]);
 });
 
 test('holdScrollAnimations freezes scroll-driven animations by the place of their elements', async () => {
   await page.show(
     `<header id="bar"><i id="inBar"></i></header><i id="fixed"></i><i id="top"></i><i id="middle"></i><i id="low"></i><i id="view"></i>
-     <i id="ranged"></i><div id="box"><i id="inBox"></i><b></b></div><p id="time">text</p>
+     <i id="ranged"></i><i id="midRanged"></i><i id="short"></i><div id="box"><i id="inBox"></i><b></b></div><p id="time">text</p>
      <style>@keyframes fade { from { opacity: 0 } to { opacity: 1 } } i { animation: fade linear; animation-timeline: scroll(root); position: absolute; height: 20px; width: 20px }
        body { height: 2480px } #bar { position: sticky; top: 0 } #fixed { position: fixed; top: 400px } #top { top: 0 } #middle { top: 1230px } #low { top: 2460px }
        #view { top: 1000px; animation-timeline: view() } #ranged { top: 0; animation-range: 50% 60% }
+       #midRanged { top: 1230px; animation-range: 25% 75% } #short { top: 2460px; animation: half 9s 2 alternate; animation-timeline: scroll(root) } @keyframes half { from { opacity: 0.5 } 50% { opacity: 0.7 } to { opacity: 0.6 } }
        #box { position: absolute; top: 600px; height: 100px; overflow: auto; width: 100px } #box b { display: block; height: 500px } #inBox { animation-timeline: scroll(nearest) }
        #time { animation: fade 100s; margin: 0 }</style>`,
   );
-  await page.call(holdScrollAnimations, []);
-  const { inBar, fixed, top, middle, low, view, ranged, inBox, time = 1 } = await page.read(readOpacities);
-  expect({ inBar, fixed, top, middle, low, view, ranged, inBox }).toEqual({
+  await page.call(animations.holdScrollAnimations, []);
+  const { time = 1, ...held } = await page.read(readOpacities);
+  expect(held).toEqual({
+    bar: 1,
+    box: 1,
     inBar: 0,
     fixed: 0,
     top: 0,
@@ -136,6 +246,8 @@ test('holdScrollAnimations freezes scroll-driven animations by the place of thei
     low: 1,
     view: 0.5,
     ranged: 1,
+    midRanged: 0.5,
+    short: 0.5,
     inBox: 0,
   });
   expect(time).toBeLessThan(0.5);
@@ -143,136 +255,67 @@ test('holdScrollAnimations freezes scroll-driven animations by the place of thei
   expect(await page.read(readOpacities)).toMatchObject({ top: 0, middle: 0.5, low: 1, view: 0.5, fixed: 0 });
 });
 
-describe('waitForRest', () => {
-  const timeOf = async (maxMs: number, mayBeIdle = false) => {
-    const started = performance.now();
-    await page.call(animations.waitForRest, [maxMs, mayBeIdle], [scriptsHaveEnded]);
-    return performance.now() - started;
+describe('holdScrollAnimations', () => {
+  /** Holds animations in a page or box that is scrolled by 500 px. Returns the opacity of the element `#x`. */
+  const opacityIn = async (body: string, scroller: string) => {
+    await page.show(body);
+    await page.call(
+      (selector: string) => {
+        const box = document.querySelector(selector) as Element;
+        box.scrollTop = 500;
+        if (box.localName === 'main') pageState.webcaptureScroller = { scrolled: box, panes: [] };
+      },
+      [scroller],
+    );
+    await page.call(animations.holdScrollAnimations, []);
+    return (await page.read(readOpacities))['x'];
   };
-  const rest = (script: string) => page.show(`<p>text</p><p id="more">text</p><script>${script}</script>`);
+  const rules = '<style>@keyframes fade { from { opacity: 0 } to { opacity: 1 } }';
+  const text = '<p id="x" style="position:absolute;top:1230px;height:20px;margin:0">text</p>';
 
-  test('returns at once if nothing moves, and waits while scripts change a node again and again', async () => {
-    await rest('');
-    await page.call(watchMotion, []);
-    expect(await timeOf(60_000)).toBeLessThan(20_000);
-    const count = await page.read(async () => {
-      let steps = 0;
-      const change = () => {
-        document.querySelector('p')?.setAttribute('data-step', `${(steps += 1)}`);
-        if (steps < 20) setTimeout(change, 20);
-      };
-      change();
-      await Promise.resolve();
-      await waitForRest(60_000, false);
-      return steps;
-    }, [animations.waitForRest, scriptsHaveEnded]);
-    expect(count).toBe(20);
+  test('measures places from the top of the page, or of the box with its content', async () => {
+    const tall = '<div style="height:2480px"></div>';
+    const style = `${rules} p { animation: fade linear; animation-timeline: scroll() }</style>`;
+    expect(await opacityIn(text + tall + style, 'html')).toBe(0.5);
+    const box = `<main style="position:relative;height:480px;overflow:auto">${text}${tall}</main>`;
+    expect(await opacityIn(box + style, 'main')).toBe(0.5);
   });
 
-  test('does not wait for endless motion longer than the limit, and returns at once if the scripts have ended', async () => {
-    await rest('');
-    expect(await timeOf(60_000, true)).toBeLessThan(20_000);
-    await rest(`setInterval(() => more.setAttribute('data-step', performance.now()), 20)`);
-    await page.call(watchMotion, []);
-    expect(await timeOf(300)).toBeLessThan(20_000);
+  test('leaves animations in a page that does not scroll', async () => {
+    const style = `${rules} p { animation: fade linear both; animation-timeline: view(); margin: 0; height: 20px }</style>`;
+    expect(await opacityIn(`<p id="x">text</p>${style}`, 'html')).toBeGreaterThan(0.9);
   });
 
-  test('waits until lazy images have their addresses', async () => {
-    await page.show(`<img id="lazy" data-src="/a.png" style="width:9px;height:9px"><img data-src="/b.png" hidden><img data-other="/c.png">
-      <script>setTimeout(() => (lazy.src = '/a.png'), 600)</script>`);
-    await timeOf(60_000);
-    expect(await page.read(() => document.querySelector('#lazy')?.getAttribute('src'))).toBe('/a.png');
-    expect(await timeOf(60_000)).toBeLessThan(20_000);
-    await page.show('<img srcset="/a.png" data-src="/b.png" style="width:9px;height:9px">');
-    expect(await timeOf(60_000)).toBeLessThan(20_000);
-    const placeholder = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';
-    await page.show(`<img id="lazy" src="${placeholder}" data-src="/a.png" style="width:9px;height:9px">
-      <script>setTimeout(() => (lazy.src = '/a.png'), 600)</script>`);
-    await timeOf(60_000);
-    expect(await page.read(() => document.querySelector('#lazy')?.getAttribute('src'))).toBe('/a.png');
-  });
-});
-
-describe('waitForReveals', () => {
-  /** Shows the hidden elements, or removes them, after the wait has begun. */
-  const reveal = () =>
-    page.read(() => {
-      const waited = waitForReveals(20_000, 20_000);
-      for (const each of document.querySelectorAll('.late')) {
-        if (each.classList.contains('goes')) each.remove();
-        each.removeAttribute('style');
-      }
-      return waited;
-    }, [animations.waitForReveals, cssMayUse]);
-  const late = (style: string, content = 'text') =>
-    `<div class="late" style="${style}">${content}</div><script></script>`;
-  const path = '<path class="late" d="M0 0H99V99" stroke="red" stroke-width="9" style="stroke-dashoffset:99"></path>';
-
-  test('waits for texts and pictures that are hidden in their places', async () => {
-    for (const [body, count] of [
-      [late('opacity:0.04'), 1],
-      [late('visibility:hidden'), 1],
-      [late('clip-path:inset(0 100% 0 0)'), 1],
-      [late('clip-path:inset(100%)'), 1],
-      ['<p class="late goes" style="opacity:0">text</p><script></script>', 1],
-      [late('opacity:0', '<img style="width:9px;height:9px">'), 1],
-      [late('opacity:0', '<svg></svg>'), 1],
-      [`<svg>${path}</svg><script></script>`, 1],
-      [late('opacity:0', '<b class="late" style="opacity:0">text</b>'), 1],
-      [late('opacity:0') + late('visibility:hidden'), 2],
-    ] as const) {
-      await page.show(body);
-      expect(await reveal(), body).toBe(count);
-    }
+  test('waits until an animation that has just started has its start time', async () => {
+    await page.show('<p id="x">text</p><div style="height:3000px"></div>');
+    const isHeld = await page.read(async () => {
+      const timeline = new ScrollTimeline({ source: document.documentElement });
+      const animation = document.querySelector('p')?.animate([{ opacity: 0 }, { opacity: 0.8 }], { timeline });
+      await holdScrollAnimations();
+      return animation?.timeline === document.timeline;
+    }, [animations.holdScrollAnimations]);
+    expect(isHeld).toBe(true);
   });
 
-  test('does not wait for what is visible, empty, out of view or above the page', async () => {
-    for (const body of [
-      late('opacity:0.05'),
-      late('clip-path:inset(10%)'),
-      '<p class="late" style="opacity:0">text</p>',
-      late('opacity:0', ' '),
-      late('opacity:0;margin-top:480px'),
-      late('opacity:0;margin-top:-100px;height:100px'),
-      late('opacity:0;width:1px'),
-      late('opacity:0;height:1px'),
-      late('opacity:0;position:fixed'),
-      `<div style="position:absolute">${late('opacity:0')}</div>`,
-      `<style>i { display: none }</style>${'<i></i>'.repeat(4000)}${late('opacity:0')}`,
-    ]) {
-      await page.show(body);
-      expect(await reveal(), body.slice(-200)).toBe(0);
-    }
+  test.each([
+    ['a scroll-driven animation', 5, 'scroll'],
+    ['a paused one', 0, 'paused'],
+    ['one that is driven by time', 0, 'time'],
+  ])('waits for the start of %s for at most %i frames', async (_, frames, kind) => {
+    await page.show('<p>text</p><div style="height:3000px"></div>');
+    const passed = await page.call(
+      async (driver: string) => {
+        const timeline = driver === 'time' ? document.timeline : new ScrollTimeline();
+        const options = { timeline, duration: driver === 'time' ? 100_000 : 'auto' };
+        const animation = document.querySelector('p')?.animate([{ opacity: 0 }, { opacity: 0.8 }], options);
+        if (driver === 'paused') animation?.pause();
+        const ms = useClock();
+        await holdScrollAnimations();
+        return ms();
+      },
+      [kind],
+      [animations.holdScrollAnimations, clock.useClock],
+    );
+    expect(passed).toBe(frames * 16);
   });
-
-  test('gives up what stays hidden', async () => {
-    await page.show('<p style="opacity:0">text</p><script></script>');
-    expect(await page.call(animations.waitForReveals, [100, 60_000], [cssMayUse])).toBe(0);
-    expect(await page.call(animations.waitForReveals, [60_000, 100], [cssMayUse])).toBe(0);
-  });
-});
-
-test('watchMotion records changes with short pauses as one motion', async () => {
-  await page.show('<p>text</p>');
-  await page.call(watchMotion, []);
-  const change = () => page.read(() => document.querySelector('p')?.setAttribute('data-step', `${performance.now()}`));
-  const motion = () =>
-    page.read(() => {
-      const [each] = pageState.webcaptureMotion?.nodes.values() ?? [];
-      return each && { isRepeated: each.isRepeated, isLonger: each.last > each.since };
-    });
-  await change();
-  expect(await motion()).toEqual({ isRepeated: false, isLonger: false });
-  await page.read(() => {
-    for (const each of pageState.webcaptureMotion?.nodes.values() ?? [])
-      (each as { last: number }).last = performance.now();
-  });
-  await change();
-  expect(await motion()).toEqual({ isRepeated: true, isLonger: true });
-  await page.read(() => {
-    for (const each of pageState.webcaptureMotion?.nodes.values() ?? [])
-      (each as { last: number }).last = performance.now() - 250;
-  });
-  await change();
-  expect(await motion()).toEqual({ isRepeated: false, isLonger: false });
 });

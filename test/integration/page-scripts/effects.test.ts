@@ -2,55 +2,28 @@
 // @module-tag page-script
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  effectsHelpers,
-  holdScrollEffects,
-  watchScrollEffects,
-} from '../../../services/renderer/page/scripts/effects.ts';
-import { holderOf, visibleShare } from '../../../services/renderer/page/scripts/scenes.ts';
-import { scrollThrough, scrollToTop } from '../../../services/renderer/page/scripts/scrolling.ts';
+import type * as effects from '../../../services/renderer/page/scripts/effects.ts';
 import type { PageState } from '../../../services/renderer/page/scripts/state.ts';
-import { holdInWindows } from '../../../services/renderer/page/scripts/windows.ts';
+import type * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
+import { effectsTestHelpers as helpers, holdEffectsOf as hold } from '../../harness/scroll-effects.ts';
 
+declare const holdScrollEffects: typeof effects.holdScrollEffects;
 declare const pageState: PageState;
+declare const useClock: typeof clock.useClock;
+declare const watchScrollEffects: typeof effects.watchScrollEffects;
 
 let page: ScriptPage;
 beforeAll(async () => {
   page = await sharedScriptPage();
 });
 
-/** Scrolls through a page of 3000 px, or another height, as a capture does, and holds its effects. Returns their number and rules, by id. */
-async function hold(body: string, onScroll: string, style = '', height = 3000) {
-  await page.show(
-    `<main style="position:relative;height:${height}px;overflow:clip">${body}</main>
-     <style>.e { position: absolute; left: 0; width: 20px; height: 20px } ${style}</style>
-     <script>const apply = () => { const y = scrollY; ${onScroll} }; document.addEventListener('scroll', apply); apply()</script>`,
-  );
-  await page.call(watchScrollEffects, []);
-  await page.call(scrollThrough, [60_000, 100_000, 12], [holderOf, visibleShare]);
-  await page.call(scrollToTop, []);
-  const helpers = [holderOf, visibleShare, holdInWindows, ...effectsHelpers];
-  const held = await page.call(holdScrollEffects, [60_000], helpers);
-  const rules = await page.read(() =>
-    Object.fromEntries(
-      document.adoptedStyleSheets
-        .flatMap((sheet) => [...sheet.cssRules])
-        .map((rule) => {
-          const { selectorText, style } = rule as CSSStyleRule;
-          return [document.querySelector(selectorText)?.id ?? '', style.cssText];
-        }),
-    ),
-  );
-  return { held, rules, top: await page.read(() => scrollY) };
-}
-
 const still = 'transition: none !important;';
 
 describe('holdScrollEffects', () => {
   test('keeps the style in the middle of the viewport, and in the first view that at the top', async () => {
     const { held, rules, top } = await hold(
-      `<i class="e" id="first" style="top:431px"></i><i class="e" id="next" style="top:433px"></i>
+      `<i class="e" id="first" style="top:431px"></i><i class="e" id="next" style="top:432px"></i>
        <i class="e" id="middle" style="top:1500px"></i><i class="e" id="last" style="top:2980px"></i><b class="e" id="above" style="top:-100px"></b>`,
       `for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + y + 'px)';
        above.style.transform = 'translateY(' + 2 * y + 'px)'`,
@@ -65,24 +38,136 @@ describe('holdScrollEffects', () => {
     expect([held, top]).toEqual([5, 0]);
   });
 
+  test('keeps the style at the first of two positions that are equally good', async () => {
+    const { rules } = await hold(
+      `<i class="e" id="x" style="top:1590px"></i><i class="e" id="gone" style="top:-20px"></i>`,
+      `for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + y + 'px)'`,
+    );
+    expect(rules).toEqual({
+      x: `transform: translateX(1280px) !important; ${still}`,
+      // It is not in the first view, but nearest to it.
+      gone: `transform: translateX(0px) !important; ${still}`,
+    });
+  });
+
+  test('visits the page in steps of a third of the viewport, and returns to its top', async () => {
+    const move = `x.style.transform = 'translateX(' + y + 'px)'`;
+    const seen = await hold('<i class="e" id="x" style="top:600px"></i>', move, { height: 1280 });
+    expect(seen.tops).toEqual([0, 160, 320, 480, 640, 800, 0]);
+    // Two frames, then 3 at the top, 2 without scrolling, and 3 at each position.
+    expect(seen.frames).toBe(2 + 3 + 2 + 7 * 3);
+    const none = await hold('<i class="e" id="x" style="top:600px"></i>', move, { height: 1280, budgetMs: 0 });
+    expect(none.tops).toEqual([0]);
+    expect(none.rules).toEqual({ x: `transform: translateX(0px) !important; ${still}` });
+    const short = await hold('<i class="e" id="x" style="top:600px"></i>', move, { height: 1280, budgetMs: 60 });
+    expect(short.tops).toEqual([0]);
+  });
+
+  test('scrolls the box with the content of the page', async () => {
+    const { tops, rules } = await hold(
+      `<section id="box" style="height:480px;overflow:auto;position:relative"><i class="e" id="x" style="top:600px"></i><div style="height:1280px"></div></section>`,
+      `x.style.transform = 'translateX(' + y + 'px)'`,
+      { scroller: '#box' },
+    );
+    expect(tops).toEqual([0, 160, 320, 480, 640, 800, 0]);
+    expect(rules).toEqual({ x: `transform: translateX(320px) !important; ${still}` });
+  });
+
+  test('waits for effects that lag behind the scroll position', async () => {
+    const { rules, frames } = await hold(
+      '<i class="e" id="x" style="top:600px"></i>',
+      `x.style.transform = 'translateX(' + (y + Math.min(since, 100)) + 'px)'`,
+      { height: 1280 },
+    );
+    expect(rules).toEqual({ x: `transform: translateX(420px) !important; ${still}` });
+    // At the top, the first two frames are within the lag.
+    expect(frames).toBe(2 + 5 + 2 + 3 + 6 * 7);
+  });
+
+  test.each([
+    // At the second position: 300 ms for the lag, and 1500 ms for an animation. At the next 9: 300 ms. Then all time is used up.
+    ['an endless animation', 'since', 7 + 3 + (2 + 15 + 75) + 9 * (2 + 15) + 6 * 2 + 2],
+    // At 8 positions: 300 ms for the lag, and 700 ms for the animation. 400 ms are left for the next one.
+    [
+      'animations of a second',
+      'Math.min(since, 1000)',
+      7 + 3 + 8 * (2 + 15 + 35) + (2 + 15 + 20) + (2 + 15) + 6 * 2 + 2,
+    ],
+  ])('limits the time for %s', async (_, value, count) => {
+    const { frames, tops } = await hold(
+      '<i class="e" id="x" style="top:1500px"></i>',
+      `x.style.transform = 'translateX(' + (y === 0 ? 0 : y + ${value}) + 'px)'`,
+    );
+    expect(tops).toHaveLength(18);
+    expect(frames).toBe(count);
+  });
+
+  test('gives up elements that never stop moving at the top of the page', async () => {
+    const { held, frames, sheets } = await hold(
+      '<i class="e" id="x" style="top:1500px"></i>',
+      `x.style.transform = 'translateX(' + now + 'px)'`,
+    );
+    expect({ held, frames, sheets }).toEqual({ held: 0, frames: 2 + (2 + 15 + 75) + 2, sheets: 0 });
+  });
+
+  test.each([
+    ['one change on a way of many viewports', 3000, { x: 1 }, []],
+    ['two changes', 3000, { x: 2 }, ['x']],
+    ['one change on a way of a viewport', 960, { x: 1 }, ['x']],
+    ['one change on a way of two viewports', 1440, { x: 1 }, []],
+    ['two changes of another element', 3000, { x: 1, other: 2 }, ['x', 'other']],
+  ])('takes an element for an effect after %s', async (_, height, stations, ids) => {
+    const { rules, frames } = await hold(
+      '<i class="e" id="x" style="top:600px"></i><i class="e" id="other" style="top:600px"></i>',
+      `for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + y + 'px)'`,
+      { height, stations },
+    );
+    expect(Object.keys(rules)).toEqual(ids);
+    if (ids.length === 0) expect(frames).toBe(2);
+  });
+
+  test('leaves removed elements, and pages that do not scroll', async () => {
+    const body = '<i class="e" id="x" style="top:600px"></i><i class="e" id="other" style="top:600px"></i>';
+    const move = `for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + y + 'px)'`;
+    const { held, rules } = await hold(body, move, { removed: '#other' });
+    expect([held, Object.keys(rules)]).toEqual([1, ['x']]);
+    expect(await hold(body, move, { height: 480, stations: { x: 2 } })).toMatchObject({
+      held: 0,
+      frames: 2,
+      sheets: 0,
+    });
+  });
+
+  test('freezes pictures in windows if scripts restyle fixed elements', async () => {
+    const body = `<div class="e" style="top:1000px;clip-path:inset(0)"><b id="picture"></b></div><i class="e" id="x" style="top:600px"></i>`;
+    const move = `for (const e of document.querySelectorAll('b, i')) e.style.transform = 'translateX(' + y + 'px)'`;
+    const style = '#picture { position: fixed; width: 9px; height: 9px }';
+    const position = () => page.read(() => getComputedStyle(document.querySelector('#picture') as Element).position);
+    const { held } = await hold(body, move, { style });
+    expect([held, await position()]).toEqual([1, 'absolute']);
+    await hold(body, move, { style, fixed: {} });
+    expect(await position()).toBe('fixed');
+  });
+
   test('keeps only what changes neither the layout nor hides the element', async () => {
     const { rules } = await hold(
       '<i class="e" id="x" style="top:1500px"></i><i class="e" id="gone" style="top:1600px"></i><i class="e" id="seen" style="top:1700px"></i>',
-      `x.style.cssText = 'top:1500px;width:' + y + 'px;--y:' + y + ';--z:hidden;opacity:0.5;visibility:visible;color:red;background-color:blue';
+      `x.style.cssText = 'top:1500px;width:' + y + 'px;--y-long:' + y + ';--z:hidden;--o:0;opacity:0.5;visibility:visible;color:red;background-color:blue;transform-origin:0 0;border-top-color:red';
        gone.style.cssText = 'top:1600px;opacity:0;visibility:hidden;width:' + y + 'px';
        seen.style.cssText = 'top:1700px;opacity:' + y / 10000 + ';stroke-width:1px;filter:blur(1px);display:block'`,
     );
     expect(Object.keys(rules).toSorted()).toEqual(['seen', 'x']);
     for (const part of [
-      '--y: 1280',
+      '--y-long: 1280',
       '--z: hidden',
+      '--o: 0',
       'opacity: 0.5',
       'visibility: visible',
       'color: red',
       'background-color: blue',
     ])
       expect(rules['x']).toContain(`${part} !important`);
-    expect(rules['x']).not.toMatch(/width|top/);
+    expect(rules['x']).not.toMatch(/width|top|origin/);
     for (const part of ['opacity: 0.144', 'stroke-width: 1px', 'filter: blur(1px)'])
       expect(rules['seen']).toContain(`${part} !important`);
     expect(rules['seen']).not.toMatch(/display|top/);
@@ -93,10 +178,10 @@ describe('holdScrollEffects', () => {
       '<i class="e" id="x" style="top:1500px"></i>',
       `if (y > 1000 && !x.style.transform) x.style.transform = 'translateX(9px)'`,
     );
-    expect(once).toEqual({ held: 0, rules: {}, top: 0 });
+    expect(once).toMatchObject({ held: 0, rules: {}, top: 0, sheets: 0 });
     const { rules } = await hold(
       '<i class="e" id="x" style="top:1500px"></i><i class="e" id="clock" style="top:1500px"></i>',
-      `x.style.transform = 'translateX(' + y + 'px)'; clock.style.transform = 'translateX(' + performance.now() + 'px)'`,
+      `x.style.transform = 'translateX(' + y + 'px)'; clock.style.transform = 'translateX(' + now + 'px)'`,
     );
     expect(Object.keys(rules)).toEqual(['x']);
   });
@@ -113,8 +198,7 @@ describe('holdScrollEffects', () => {
     const { rules } = await hold(
       '<i class="e" id="x" style="top:10300px"></i>',
       `x.style.transform = 'translateX(' + y + 'px)'`,
-      '',
-      20_000,
+      { height: 20_000 },
     );
     // The positions are 488 px apart, a fortieth of the way.
     expect(rules).toEqual({ x: `transform: translateX(${21 * 488}px) !important; ${still}` });
@@ -125,7 +209,7 @@ describe('holdScrollEffects', () => {
     const { rules } = await hold(
       tops.map((top) => `<i class="e" id="at${top}" style="top:${top}px"></i>`).join(''),
       // Each time that the page is at its top, the style is another one.
-      `if (y === 0) globalThis.tops = (globalThis.tops ?? 0) + 1;
+      `if (y === 0 && since === 0) globalThis.tops = (globalThis.tops ?? 0) + 1;
        for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + (y || tops) + 'px)'`,
     );
     expect(Object.keys(rules).toSorted()).toEqual(
@@ -140,7 +224,10 @@ describe('holdScrollEffects', () => {
     const { rules } = await hold(
       '<div id="way"><div id="box"><i id="x">x</i></div></div>',
       `x.style.transform = 'translateX(' + y + 'px)'`,
-      '#way { position: absolute; top: 1000px; height: 1000px; width: 100px } #box { position: sticky; top: 0; height: 100px } #x { display: block; height: 20px }',
+      {
+        style:
+          '#way { position: absolute; top: 1000px; height: 1000px; width: 100px } #box { position: sticky; top: 0; height: 100px } #x { display: block; height: 20px }',
+      },
     );
     // The middle of the way is at 1500 px.
     expect(rules).toEqual({ x: `transform: translateX(1280px) !important; ${still}` });
@@ -150,57 +237,88 @@ describe('holdScrollEffects', () => {
     const { rules } = await hold(
       '<div id="place"><i id="x">x</i></div>',
       `x.style.cssText = y > 900 && y < 1500 ? 'position:fixed;top:50px' : y >= 1500 ? 'transform:translateY(600px)' : 'transform:translateY(' + y / 1e6 + 'px)'`,
-      '#place { position: absolute; top: 950px; height: 100px; width: 100px } #x { display: block; height: 20px }',
+      {
+        style:
+          '#place { position: absolute; top: 950px; height: 100px; width: 100px } #x { display: block; height: 20px }',
+      },
     );
     expect(rules['x']).toMatch(/^transform: matrix\(1, 0, 0, 1, 0, 0\) !important; transition: none !important;$/);
   });
 
-  test('does not take fixed boxes for scenes that also change while nothing scrolls', async () => {
-    const { held } = await hold(
-      '<b class="box" id="first"></b><b class="box" id="second"></b>',
-      // Every eighth frame after a scroll differs.
-      `let frames = 0;
-       const show = (isFirst) => { first.style.opacity = isFirst ? 1 : 0; second.style.opacity = isFirst ? 0 : 1; };
-       show(y < 500);
-       const next = () => { frames += 1; if (scrollY !== y) return; show((frames % 8 === 0) !== (y < 500)); requestAnimationFrame(next); };
-       requestAnimationFrame(next);`,
-      '.box { position: fixed; inset: 0; background: red }',
+  test('keeps an element that a script pins without a transform if it has no style at the top', async () => {
+    const { rules } = await hold(
+      '<div id="place"><i id="x">x</i></div>',
+      `x.className = y > 900 && y < 1500 ? 'pinned' : ''; x.style.cssText = y >= 1500 ? 'transform:translateY(' + y + 'px)' : ''`,
+      {
+        style:
+          '#place { position: absolute; top: 950px; height: 100px; width: 100px } #x { display: block; height: 20px } .pinned { position: fixed; top: 50px }',
+      },
     );
-    expect([held, await page.read(() => pageState.webcaptureScenes ?? [])]).toEqual([0, []]);
+    expect(rules['x']).toBe(`transform: none !important; ${still}`);
   });
 
-  test('stores boxes that are fixed to the viewport, and appear and disappear, as scenes', async () => {
-    const scenes = (height: number) =>
-      `for (const [index, e] of [...document.querySelectorAll('.s')].entries())
-         e.style.opacity = Math.floor(y / 1000) === index ? '1' : '0'`.replace('HEIGHT', `${height}`);
-    const style = (height: number) => `.s { position: fixed; left: 0; top: 20px; width: 640px; height: ${height}px }`;
-    const read = () =>
-      page.read(() =>
-        pageState.webcaptureScenes?.map(({ element, share, top }) => [element.id, Math.round(share * 100), top]),
-      );
-    const boxes = '<div class="s" id="a"></div><div class="s" id="b"></div><div class="s" id="c"></div>';
-    const { held } = await hold(boxes, scenes(120), style(120));
-    expect(held).toBe(0);
-    expect((await read())?.map(([id, share]) => [id, share])).toEqual([
-      ['a', -25],
-      ['b', 25],
-      ['c', 25],
-    ]);
-    const tops = (await read())?.map(([, , top]) => Number(top));
-    expect([(tops?.[0] ?? 0) >= 1000, tops?.[1] === 1140, tops?.[2] === 2100]).toEqual([true, true, true]);
-    await hold(boxes, scenes(40), style(40));
-    expect(await read()).toBeUndefined();
+  test('measures an element in a box that a script pins by the place of the box', async () => {
+    const { rules } = await hold(
+      '<div id="place"><div id="pin"><i id="x">x</i></div></div>',
+      `pin.style.position = y > 700 && y < 1700 ? 'fixed' : ''; x.style.transform = 'translateX(' + y + 'px)'`,
+      {
+        style:
+          '#place { position: absolute; top: 1000px; height: 1000px; width: 100px } #pin { top: 50px } #x { display: block; height: 20px }',
+      },
+    );
+    // The middle of the place is at 1500 px.
+    expect(rules['x']).toBe(`transform: translateX(1280px) !important; ${still}`);
+  });
+
+  test('keeps the style at the top for an element of the first view that a script pins later', async () => {
+    const { rules } = await hold(
+      '<div id="pin"><i id="x">x</i></div>',
+      `pin.style.position = y > 100 ? 'fixed' : ''; x.style.transform = 'translateX(' + (y + 1) + 'px)'`,
+      { style: '#x { display: block; height: 20px }' },
+    );
+    expect(rules['x']).toBe(`transform: translateX(1px) !important; ${still}`);
+  });
+
+  test('takes an element for pinned that was seen in the middle of the viewport before', async () => {
+    const { rules } = await hold(
+      '<i class="e" id="pin" style="top:1190px"><i id="x">x</i></i>',
+      `pin.style.position = y > 1200 ? 'fixed' : ''; x.style.transform = 'translateX(' + y + 'px)'`,
+      { style: '#x { display: block; height: 20px }' },
+    );
+    // The middle of the page, in which the pinned box lies, is at 1500 px.
+    expect(rules['x']).toBe(`transform: translateX(1280px) !important; ${still}`);
+  });
+
+  test('removes its changes from the records of motions', async () => {
+    const move = `x.style.transform = 'translateX(' + y + 'px)'`;
+    const { hasForgotten } = await hold('<i class="e" id="x" style="top:600px"></i>', move, { recordsMotion: true });
+    expect(hasForgotten).toBe(true);
   });
 });
 
-test('holdScrollEffects does nothing for a page that was not watched or does not scroll', async () => {
-  await page.show('<p>text</p>');
-  const helpers = [holderOf, visibleShare, holdInWindows, ...effectsHelpers];
-  expect(await page.call(holdScrollEffects, [60_000], helpers)).toBe(0);
-  await page.call(watchScrollEffects, []);
-  expect(await page.call(holdScrollEffects, [60_000], helpers)).toBe(0);
-  expect(await page.read(() => [document.adoptedStyleSheets.length, pageState.webcaptureEffects ?? null])).toEqual([
-    0,
-    null,
-  ]);
+test('watchScrollEffects records elements whose style attribute changes', async () => {
+  await page.show('<p id="styled"></p><p id="named"></p>');
+  const recorded = await page.read(async () => {
+    watchScrollEffects();
+    for (const each of document.querySelectorAll('p')) each.title = 'new';
+    document.querySelector('p')?.setAttribute('style', 'color: red');
+    await Promise.resolve();
+    const { restyled, stations, fixed } = pageState.webcaptureEffects ?? {};
+    return [[...(restyled ?? [])].map(({ id }) => id), stations?.size, fixed?.size];
+  }, helpers);
+  expect(recorded).toEqual([['styled'], 0, 0]);
+});
+
+test('holdScrollEffects does nothing for a page that was not watched, and stops to watch it', async () => {
+  await page.show('<div style="height:3000px"></div>');
+  const seen = await page.read(async () => {
+    const passed = useClock();
+    const held = [await holdScrollEffects(60_000)];
+    let stops = 0;
+    const observer = { disconnect: () => (stops += 1) } as unknown as MutationObserver;
+    pageState.webcaptureEffects = { observer, restyled: new Set(), stations: new Map(), fixed: new Map() };
+    held.push(await holdScrollEffects(60_000));
+    return { held, stops, isForgotten: !('webcaptureEffects' in pageState), ms: passed() };
+  }, helpers);
+  expect(seen).toEqual({ held: [0, 0], stops: 1, isForgotten: true, ms: 0 });
 });

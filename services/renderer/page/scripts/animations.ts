@@ -13,6 +13,16 @@ declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link waitForReveals}. */
 declare const cssMayUse: typeof CssMayUse;
 
+/** An animation of the document: it has an effect with a target. */
+interface PageAnimation extends Animation {
+  readonly effect: PageEffect;
+}
+
+interface PageEffect extends KeyframeEffect {
+  readonly target: Element;
+  getComputedTiming(): Required<ComputedEffectTiming>;
+}
+
 /**
  * Finishes every animation and transition that has an end, so that content that fades in is visible. Endless animations continue to run,
  * and paused ones stay paused. Animations are not removed, because their content could become invisible.
@@ -20,10 +30,10 @@ declare const cssMayUse: typeof CssMayUse;
  */
 export function finishAnimations(): number {
   let finished = 0;
-  for (const animation of document.getAnimations?.() ?? []) {
-    // Scroll-driven animations have no end time.
-    if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
-    if (!Number.isFinite(animation.effect?.getComputedTiming().endTime)) continue;
+  for (const animation of document.getAnimations() as PageAnimation[]) {
+    if (animation.playState !== 'running') continue;
+    // The end time of a scroll-driven animation is a percentage.
+    if (!Number.isFinite(animation.effect.getComputedTiming().endTime)) continue;
     try {
       animation.finish();
       finished += 1;
@@ -48,27 +58,25 @@ export function showPulsing(): void {
   /** Maximum number of rows. Each row costs up to `looks` style calculations. */
   const maxRows = 30;
   const opacityOf = (element: Element) => Number(getComputedStyle(element).opacity);
-  const pulses = (document.getAnimations?.() ?? []).flatMap((animation) => {
-    const { effect, timeline, playState, currentTime } = animation;
-    if (playState !== 'running' || !(timeline instanceof DocumentTimeline) || typeof currentTime !== 'number')
-      return [];
-    if (!(effect instanceof KeyframeEffect) || effect.pseudoElement !== null || effect.target === null) return [];
-    const { target } = effect;
-    const { duration, delay = 0 } = effect.getComputedTiming();
-    if (typeof duration !== 'number') return [];
-    const hasText = (own(target).textContent ?? '').trim() !== '';
+  const pulses = (document.getAnimations() as PageAnimation[]).flatMap((animation) => {
+    const { effect, playState, currentTime } = animation;
+    const { target, pseudoElement } = effect;
+    // The time of a scroll-driven animation is a percentage.
+    if (playState !== 'running' || typeof currentTime !== 'number' || pseudoElement !== null) return [];
+    const hasText = own(target).textContent.trim() !== '';
     if (!hasText && !own(target).matches('img, :has(img), svg, :has(svg), svg *')) return [];
-    const name = animation instanceof CSSAnimation ? animation.animationName : '';
-    return [{ animation, target, name, currentTime, duration, delay }];
+    const { duration, delay } = effect.getComputedTiming();
+    const { animationName: name } = animation as Partial<CSSAnimation>;
+    return [{ animation, target, name, currentTime, duration: Number(duration), delay }];
   });
   const families = [...Map.groupBy(pulses, ({ target }) => own(target).parentNode).values()];
   const rows = families.flatMap((family) => [...Map.groupBy(family, ({ name }) => name).values()]);
   for (const row of rows.slice(0, maxRows)) {
-    const [first] = row.toSorted((a, b) => opacityOf(b.target) - opacityOf(a.target));
-    const before = first === undefined ? 1 : opacityOf(first.target);
-    // Opacity is at most 1, so this element is visible enough.
-    if (first === undefined || before >= minShare) continue;
+    const first = row.reduce((most, each) => (opacityOf(each.target) > opacityOf(most.target) ? each : most));
     const { animation, target, currentTime, duration, delay } = first;
+    const before = opacityOf(target);
+    // Opacity is at most 1, so this element is visible enough.
+    if (before >= minShare) continue;
     const iteration = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
     // With a negative delay, an iteration begins before time 0. An animation has no effect at such a time.
     const begin = iteration < 0 ? iteration + duration : iteration;
@@ -91,9 +99,9 @@ export function showPulsing(): void {
 
 /** Sets endless animations to the start of their first iteration. They continue to run. Call it after {@link finishAnimations}. */
 export function rewindAnimations(): void {
-  for (const animation of document.getAnimations?.() ?? []) {
+  for (const animation of document.getAnimations() as PageAnimation[]) {
     if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
-    animation.currentTime = Math.max(0, animation.effect?.getTiming().delay ?? 0);
+    animation.currentTime = Math.max(0, animation.effect.getComputedTiming().delay);
   }
 }
 
@@ -101,7 +109,7 @@ export function rewindAnimations(): void {
 export function pauseAnimations(): void {
   /** Time within which nearly all SVG animations that are not endless have ended. */
   const svgSeconds = 60;
-  for (const animation of document.getAnimations?.() ?? []) {
+  for (const animation of document.getAnimations()) {
     const { currentTime } = animation;
     if (animation.playState !== 'running' || currentTime === null) continue;
     animation.pause();
@@ -123,8 +131,7 @@ export async function holdScrollAnimations(): Promise<void> {
   const maxFrames = 5;
   /** Maximum wait for a frame, because the browser may not draw the page. */
   const frameMs = 100;
-  const page = document.scrollingElement ?? document.documentElement;
-  const scrollers: (Element | null | undefined)[] = [page, pageState.webcaptureScroller?.scrolled];
+  const scrollers = [document.scrollingElement, pageState.webcaptureScroller?.scrolled];
   const staysInSight = (element: Element): boolean => {
     for (let at: Element | null = element; at !== null; at = own(at).parentElement) {
       const { position } = getComputedStyle(at);
@@ -133,29 +140,28 @@ export async function holdScrollAnimations(): Promise<void> {
     return false;
   };
   /** Position of an element on the timeline, from 0 to 1. */
-  const shareOf = (element: Element, { source }: ScrollTimeline, end: number): number => {
-    if (staysInSight(element) || source === null) return 0;
+  const shareOf = (element: Element, scroller: Element, end: number): number => {
+    if (staysInSight(element)) return 0;
     const { top, height } = own(element).getBoundingClientRect();
-    return Math.max(0, Math.min(1, (top + source.scrollTop + height / 2 - source.clientHeight / 2) / end));
+    return Math.max(0, Math.min(1, (top + scroller.scrollTop + height / 2 - scroller.clientHeight / 2) / end));
   };
 
   // An animation that has just started gets its start time in the next frame, which comes late on a busy machine.
   const isUnplaced = ({ timeline, startTime, playState }: Animation) =>
     timeline instanceof ScrollTimeline && playState === 'running' && startTime === null;
-  for (let frame = 0; frame < maxFrames && document.getAnimations?.().some(isUnplaced); frame += 1) {
+  for (let frame = 0; frame < maxFrames && document.getAnimations().some(isUnplaced); frame += 1) {
     await waits.untilFrame(frameMs);
   }
 
   const held: { animation: Animation; effect: KeyframeEffect; progress: number }[] = [];
-  for (const animation of document.getAnimations?.() ?? []) {
+  for (const animation of document.getAnimations() as PageAnimation[]) {
     const { timeline, effect, startTime } = animation;
-    if (!(timeline instanceof ScrollTimeline) || !(effect instanceof KeyframeEffect) || effect.target === null)
-      continue;
-    const { source } = timeline;
-    if (source === null || !scrollers.includes(source) || !(startTime instanceof CSSUnitValue)) continue;
-    const end = source.scrollHeight - source.clientHeight;
+    if (!(timeline instanceof ScrollTimeline) || !(startTime instanceof CSSUnitValue)) continue;
+    const scroller = scrollers.find((each) => each === timeline.source);
+    if (!scroller) continue;
+    const end = scroller.scrollHeight - scroller.clientHeight;
     if (end <= 0) continue;
-    const share = timeline instanceof ViewTimeline ? 0.5 : shareOf(effect.target, timeline, end);
+    const share = timeline instanceof ViewTimeline ? 0.5 : shareOf(effect.target, scroller, end);
     animation.pause();
     animation.currentTime = CSS.percent(share * 100 - startTime.value);
     const { progress } = effect.getComputedTiming();
@@ -222,6 +228,7 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
 
   if (mayBeIdle && scriptsHaveEnded()) return;
   const { webcaptureShownAt = -Infinity, webcaptureMotion } = pageState;
+  const nodes = webcaptureMotion?.nodes ?? new Map<Node, Motion>();
   const sinceShown = performance.now() - webcaptureShownAt;
   if (sinceShown < firstStepMs) await waits.sleep(firstStepMs - sinceShown);
   const start = performance.now();
@@ -236,7 +243,7 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
     performance.now() - last >= maxRestMs ||
     ((polls[restPolls - 1] ?? 0) > last && (frames[restFrames - 1] ?? 0) > last);
   const isMoving = () => {
-    for (const { since, last, isRepeated } of webcaptureMotion?.nodes.values() ?? []) {
+    for (const { since, last, isRepeated } of nodes.values()) {
       const canGoOn = isRepeated ? last - since < maxMs : start - last < maxPauseMs;
       if (canGoOn && !isAtRest(last)) return true;
     }
@@ -276,14 +283,14 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   if (!cssMayUse(['opacity', 'visibility', 'clip-path', 'stroke-dash'], hidingAttributes)) return 0;
   const isUnseen = (element: Element) => {
     const { opacity, visibility, clipPath } = getComputedStyle(element);
-    return Number(opacity) < 0.05 || visibility === 'hidden' || /^inset\((?:.* )?100%/.test(clipPath);
+    return Number(opacity) < 0.05 || visibility === 'hidden' || /inset\((?:[^r]* )?100%/.test(clipPath);
   };
   /**
    * Whether the element takes up space in the page. Menus and hints that wait for the pointer take up none, because they are positioned
    * above the page.
    */
   const hasPlace = (element: Element) => {
-    for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement) {
+    for (let at = element; at !== document.body; at = own(at).parentElement as Element) {
       const { position } = getComputedStyle(at);
       if (position === 'absolute' || position === 'fixed') return false;
     }
@@ -292,18 +299,14 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   const isStroke = (element: Element) =>
     element instanceof SVGGeometryElement && Number.parseFloat(getComputedStyle(element).strokeDashoffset) > 0;
   const hidden = new Set<Element>();
-  const all = own(document.body)?.querySelectorAll('*') ?? [];
-  for (let index = 0; index < all.length && index < maxElements; index += 1) {
-    const element = all[index];
-    if (element === undefined) continue;
-    const { parentElement: parent } = own(element);
-    if (parent !== null && hidden.has(parent)) continue;
+  for (const element of [...(own(document.body)?.querySelectorAll('*') ?? [])].slice(0, maxElements)) {
+    if (hidden.has(own(element).parentElement as Element)) continue;
     // The position is read first, because reading styles takes longer.
     const { top, bottom, width, height } = own(element).getBoundingClientRect();
     const isInView = top < innerHeight && bottom > 0 && width > 1 && height > 1;
     if (!isInView || (!isUnseen(element) && !isStroke(element))) continue;
     const shows =
-      (own(element).textContent ?? '').trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg), svg *');
+      own(element).textContent.trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg), svg *');
     if (shows && hasPlace(element)) hidden.add(element);
   }
   const start = performance.now();

@@ -26,15 +26,19 @@ export function watchScrollEffects(): void {
   pageState.webcaptureEffects = { observer, restyled, stations: new Map(), fixed: new Map() };
 }
 
-/** An element that scripts restyle on scroll, and the style that it will keep. */
-interface Seen {
+/** An element that scripts restyle on scroll. */
+interface Effect {
   readonly element: HTMLElement;
   /** For an element fixed to the viewport: the share of the viewport that it covers at the top of the page. */
-  readonly shareAtTop: number | undefined;
-  /** For an element in a sticky box: the middle of the range in which that box moves, in CSS pixels from the top of the page. */
-  readonly middle: number | undefined;
+  readonly shareAtTop?: number;
+}
+
+/** An effect, and the style that its element will keep. */
+interface Seen extends Effect {
+  /** The element itself, or for an element in a sticky box: the parent of the box, in which the box moves. */
+  readonly place: Element;
   /** Style of the element when the page is at its top. */
-  atTop: string;
+  readonly atTop: string;
   /** Style of the element at the scroll position `at`, where most of the element was visible. */
   look: string;
   at: number;
@@ -74,63 +78,48 @@ function isNotable(share: number): boolean {
 }
 
 /** Finds elements that scripts restyle at several scroll positions, and large fixed elements that appear and disappear on scroll. */
-async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
+async function findEffects(
+  { stations, fixed: shares }: Pick<NonNullable<PageState['webcaptureEffects']>, 'stations' | 'fixed'>,
+  scroller: Element,
+  last: number,
+): Promise<Effect[]> {
   /** A single change may be unrelated to scrolling. A scroll effect changes the style at each position. */
   const minStations = 2;
   /** Maximum number of elements, because each is measured at up to 40 positions. */
   const maxElements = 300;
   /** Minimum share of the viewport that scenes must cover together for the page to count as scene-based. */
   const minFilmShare = 0.25;
-  const state = pageState;
-  const effects = state.webcaptureEffects;
-  if (effects === undefined) return [];
-  effects.observer.disconnect();
-  delete state.webcaptureEffects;
-
-  const isTied = [...effects.stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
-  const inWindows = effects.fixed.size > 0 ? await holdInWindows(scroller) : new Set<Element>();
+  const isTied = [...stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
+  const inWindows = shares.size > 0 ? await holdInWindows(scroller) : new Set<Element>();
   const isFixed = (element: Element) => holderOf(element, 'fixed', scroller) !== undefined;
-  const elements = [...effects.stations.keys()]
+  const elements = [...stations.keys()]
     .filter((element) => isTied && own(element).isConnected && !isFixed(element) && !inWindows.has(element))
     .slice(0, maxElements);
-  const fixed = [...effects.fixed]
-    .filter(([element]) => own(element).isConnected && isFixed(element))
-    .map(([element, share]) => ({ element, share, atTop: visibleShare(element) }))
-    .filter(({ share, atTop }) => isNotable(Math.max(share, atTop)))
+  const fixed = [...shares]
+    .filter(([element]) => isFixed(element))
+    .map(([element, share]) => ({ element, share, shareAtTop: visibleShare(element) }))
+    .filter(({ share, shareAtTop }) => isNotable(Math.max(share, shareAtTop)))
     .slice(0, maxElements);
-  const comesIn = fixed.filter(({ share, atTop }) => share > atTop && isNotable(share - atTop));
-  const isOutermost = ({ element }: (typeof fixed)[number]) =>
+  const comesIn = fixed.filter(({ share, shareAtTop }) => isNotable(Math.max(0, share - shareAtTop)));
+  const isOutermost = ({ element }: Effect) =>
     !comesIn.some((other) => other.element !== element && own(other.element).contains(element));
-  const covered = comesIn.filter(isOutermost).reduce((sum, { share, atTop }) => sum + share - atTop, 0);
+  const covered = comesIn.filter(isOutermost).reduce((sum, { share, shareAtTop }) => sum + share - shareAtTop, 0);
   const stages = covered >= minFilmShare ? fixed : [];
-
-  const begin = (element: HTMLElement, shareAtTop?: number): Seen => {
-    const way = own(holderOf(element, 'sticky', scroller))?.parentElement;
-    return {
-      element,
-      shareAtTop,
-      middle: way ? middleOf(way) : undefined,
-      atTop: '',
-      look: '',
-      at: 0,
-      distance: Number.POSITIVE_INFINITY,
-      share: shareAtTop ?? 0,
-      top: 0,
-      isPinned: false,
-    };
-  };
-  return [...elements.map((element) => begin(element)), ...stages.map(({ element, atTop }) => begin(element, atTop))];
+  return [
+    ...elements.map((element) => ({ element })),
+    ...stages.map(({ element, shareAtTop }) => ({ element, shareAtTop })),
+  ];
 }
 
 /** Waits until scripts have followed the scroll position, and the styles of their elements no longer change. */
-async function settleEffects(looks: readonly Seen[], budget: WaitBudget): Promise<void> {
+async function settleEffects(effects: readonly Effect[], budget: WaitBudget): Promise<void> {
   /** Maximum lag of effects behind the scroll position. */
   const maxLagMs = 300;
   /** Maximum length of an animation that starts when its element enters or leaves the view. */
   const maxTweenMs = 1500;
   /** Maximum wait for a frame. A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
-  const styles = () => looks.map(({ element }) => own(element).style.cssText).join('\n');
+  const styles = () => effects.map(({ element }) => own(element).style.cssText).join('\n');
   /** @returns whether the styles stopped changing in time */
   const untilStill = async (maxMs: number): Promise<boolean> => {
     const start = performance.now();
@@ -153,6 +142,23 @@ async function settleEffects(looks: readonly Seen[], budget: WaitBudget): Promis
   budget.tweenMs = hasCome ? budget.tweenMs - (performance.now() - late) : 0;
 }
 
+/** Describes an effect at the top of the page, before any other scroll position. */
+function beginLook(effect: Effect, scroller: Element): Seen {
+  const { element, shareAtTop = 0 } = effect;
+  const style = own(element).style.cssText;
+  return {
+    ...effect,
+    place: own(holderOf(element, 'sticky', scroller))?.parentElement ?? element,
+    atTop: style,
+    look: style,
+    at: 0,
+    distance: Number.POSITIVE_INFINITY,
+    share: shareAtTop,
+    top: 0,
+    isPinned: false,
+  };
+}
+
 /** Records the style of an element when the page is scrolled by `y`, if the element is better visible there than before. */
 function lookAt(seen: Seen, y: number, scroller: Element): void {
   const { element, shareAtTop } = seen;
@@ -167,10 +173,8 @@ function lookAt(seen: Seen, y: number, scroller: Element): void {
   const pin = seen.distance < 0 ? undefined : holderOf(element, 'fixed', scroller);
   if (pin !== undefined && !seen.isPinned) Object.assign(seen, { isPinned: true, distance: Number.POSITIVE_INFINITY });
   if (seen.isPinned && (pin === undefined || pin === element)) return;
-  const place = pin === undefined ? element : own(pin).parentElement;
-  const onItsWay = pin === undefined && seen.middle !== undefined ? seen.middle - own(scroller).scrollTop : undefined;
-  const middle = onItsWay ?? (place === null ? 0 : middleOf(place));
-  const distance = Math.abs(middle - innerHeight / 2);
+  const place = pin === undefined ? seen.place : (own(pin).parentElement as Element);
+  const distance = Math.abs(middleOf(place) - innerHeight / 2);
   if (distance < seen.distance) Object.assign(seen, { distance, look, at: y });
 }
 
@@ -215,7 +219,7 @@ function keepLooks(looks: readonly Seen[]): number {
 }
 
 /** The helpers of a call of {@link holdScrollEffects}. */
-export const effectsHelpers = [findEffects, settleEffects, lookAt, keepLooks, middleOf, isNotable] as const;
+export const effectsHelpers = [findEffects, settleEffects, beginLook, lookAt, keepLooks, middleOf, isNotable] as const;
 
 /**
  * Freezes elements whose style scripts tie to the scroll position, because elsewhere they may be transparent or out of view. Each element
@@ -239,17 +243,21 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const calmMs = 300;
   /** Maximum wait for a frame. A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
+  const { webcaptureEffects } = pageState;
+  if (webcaptureEffects === undefined) return 0;
+  webcaptureEffects.observer.disconnect();
+  delete pageState.webcaptureEffects;
+  if (webcaptureEffects.stations.size === 0) return 0;
   // Scripts may not have handled the return to the top of the page yet.
-  const hasEffects = (pageState.webcaptureEffects?.stations.size ?? 0) > 0;
-  for (let frame = 0; hasEffects && frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
+  for (let frame = 0; frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
   const page = document.scrollingElement ?? document.documentElement;
   const scroller = pageState.webcaptureScroller?.scrolled ?? page;
   const last = own(scroller).scrollHeight - own(scroller).clientHeight;
-  let looks = await findEffects(scroller, last);
-  if (looks.length === 0 || last <= 0) return 0;
+  const effects = await findEffects(webcaptureEffects, scroller, last);
+  if (effects.length === 0 || last <= 0) return 0;
 
-  await settleEffects(looks, budget);
-  for (const seen of looks) seen.atTop = seen.look = own(seen.element).style.cssText;
+  await settleEffects(effects, budget);
+  let looks = effects.map((effect) => beginLook(effect, scroller));
   const isAsAtTop = ({ element, atTop }: Seen) => own(element).style.cssText === atTop;
   const calmEnd = performance.now() + (looks.some(({ shareAtTop }) => shareAtTop !== undefined) ? calmMs : 0);
   // Elements that change while nothing scrolls are animated independently of scrolling.
@@ -262,7 +270,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     const { top, bottom } = own(element).getBoundingClientRect();
     return top < innerHeight * 0.9 && bottom > 0;
   };
-  for (const seen of looks) if (seen.shareAtTop === undefined && isInFirstView(seen)) seen.distance = -1;
+  for (const seen of looks) if (isInFirstView(seen)) seen.distance = -1;
   const scrollTo = (top: number) => {
     own(scroller).scrollTo({ top, behavior: 'instant' });
     return settleEffects(looks, budget);
