@@ -192,6 +192,37 @@ describe('pinViewport', () => {
     expect([inline, plain]).toEqual(['height: 240px; width: 10vw;', 'height: 5px']);
   });
 
+  test.each(['vh', 'vb', 'vmin'].flatMap((unit) => ['', 'd', 's', 'l'].map((kind) => [`${kind}${unit}`, 48] as const)))(
+    'replaces the unit %s',
+    async (unit, pixels) => {
+      await pin('', `<style>p { height: 10${unit} }</style>`);
+      expect(await page.read(() => document.styleSheets[1]?.cssRules[0]?.cssText)).toBe(`p { height: ${pixels}px; }`);
+    },
+  );
+
+  test.each(['vmax', 'dvmax', 'svmax', 'lvmax'])('replaces the unit %s', async (unit) => {
+    await pin('', `<style>p { height: 10${unit} }</style>`);
+    expect(await page.read(() => document.styleSheets[1]?.cssRules[0]?.cssText)).toBe('p { height: 64px; }');
+  });
+
+  test('keeps strings and addresses, also in custom properties', async () => {
+    const css = String.raw`p { --a: "\" 10vh"; --b: '\' 10vh'; --c: url(/a,10vh.png); }`;
+    await pin('', `<style>${css}</style>`);
+    expect(await page.read(() => document.styleSheets[1]?.cssRules[0]?.cssText)).toBe(css);
+  });
+
+  test('replaces units in imported sheets, and passes over elements that cannot have a style', async () => {
+    const script = `const sheet = URL.createObjectURL(new Blob(['p { top: 10vh }'], { type: 'text/css' }));
+      document.head.insertAdjacentHTML('beforeend', '<style>@import url("' + sheet + '")</style>');
+      document.documentElement.prepend(document.createElementNS('urn:other', 'foreign'))`;
+    await pin('<p style="top: 10vh">text</p>', `<script>${script}</script>`);
+    const rules = await page.read(() => {
+      const rule = document.styleSheets[1]?.cssRules[0] as CSSImportRule;
+      return [rule.styleSheet?.cssRules[0]?.cssText, document.querySelector('p')?.getAttribute('style')];
+    });
+    expect(rules).toEqual(['p { top: 48px; }', 'top: 48px;']);
+  });
+
   test('fixes the heights of boxes that follow the edges of the viewport', async () => {
     await pin(
       `<div id="fixed"></div><div id="share"></div><div id="all"></div><div id="near"></div><div id="part"></div><div id="flow"></div>`,

@@ -153,6 +153,35 @@ describe('keepRevealed', () => {
   });
 });
 
+test('keepRevealed reverts changes that were not reported yet', async () => {
+  await page.show(`<p style="margin:480px 0 0" id="x">x</p>`);
+  const name = await page.read(() => {
+    watchLeaving();
+    const text = document.querySelector('#x') as Element;
+    text.className = 'gone';
+    keepRevealed();
+    return text.className;
+  }, [...helpers, watchLeaving, keepRevealed]);
+  expect(name).toBe('');
+});
+
+test('reads no style in a page whose rules hide nothing', async () => {
+  await page.show(`<p>text</p>${script}`);
+  const reads = await page.read(() => {
+    let count = 0;
+    const read = getComputedStyle;
+    globalThis.getComputedStyle = (element) => {
+      count += 1;
+      return read(element);
+    };
+    rememberRevealed();
+    keepRevealed();
+    countUnseen();
+    return count;
+  }, [...helpers, rememberRevealed, keepRevealed, countUnseen]);
+  expect(reads).toBe(0);
+});
+
 describe('countUnseen', () => {
   const unseen = (style: string, content = 'text') => `<div style="${style}">${content}</div>${script}`;
 
@@ -164,6 +193,7 @@ describe('countUnseen', () => {
       [unseen('opacity:0', '<svg></svg>'), 1],
       [unseen('opacity:0', '<p style="opacity:0">text</p>'), 1],
       [unseen('opacity:0') + unseen('opacity:0'), 2],
+      [`<style>body { position: absolute; width: 99px }</style>${unseen('opacity:0')}`, 1],
       [`<img style="opacity:0;width:9px;height:9px">${script}`, 1],
       [unseen('opacity:0.05'), 0],
       [unseen('opacity:0;height:9px', ' '), 0],

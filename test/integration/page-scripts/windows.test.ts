@@ -91,6 +91,7 @@ test('holdInWindows keeps the boxes of transformed pictures', async () => {
 test('holdInWindows leaves what is not fixed, not in a window, or in a window as tall as a page', async () => {
   const bodies = [
     picture('a') + long,
+    `<div style="height:100px">${picture('a')}</div>${long}`,
     windowAt(100, 100, picture('a', 'position:absolute')) + long,
     windowAt(100, 961, picture('a')) + long,
     `<style>html { clip-path: inset(0) }</style>${picture('a')}${long}`,

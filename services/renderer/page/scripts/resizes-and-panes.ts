@@ -24,7 +24,7 @@ export function rememberPanes(): void {
 /** Restores the scroll positions from {@link rememberPanes}. */
 export function restorePanes(): void {
   for (const { element, top, isAtEnd } of pageState.webcapturePanes ?? []) {
-    const wanted = isAtEnd ? own(element).scrollHeight - own(element).clientHeight : top;
+    const wanted = isAtEnd ? own(element).scrollHeight : top;
     if (Math.abs(own(element).scrollTop - wanted) > 1) own(element).scrollTo({ top: wanted, behavior: 'instant' });
   }
 }

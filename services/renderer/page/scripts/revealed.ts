@@ -22,10 +22,8 @@ export function rememberRevealed(): void {
     ['opacity', 'visibility', 'transform', 'translate', 'scale'],
     '[opacity], [visibility], [transform], animate, animateTransform, set',
   );
-  const all = document.querySelectorAll<HTMLElement>('body *');
-  for (let index = 0; index < all.length && index < maxElements; index += 1) {
-    const element = all[index];
-    if (element === undefined || !(own(element).style instanceof CSSStyleDeclaration)) continue;
+  for (const element of [...document.querySelectorAll<HTMLElement>('body *')].slice(0, maxElements)) {
+    if (!(own(element).style instanceof CSSStyleDeclaration)) continue;
     if (isPlain) {
       revealed.set(element, plain);
       continue;
@@ -52,11 +50,11 @@ function undoLeaving(): void {
   const { observer, records } = leaving;
   records.push(...observer.takeRecords());
   // A new `style` is kept: it comes from scripts that copy the viewport's height, and they would set it again.
-  for (const { target, attributeName, oldValue } of records.splice(0).toReversed()) {
-    if (!(target instanceof Element) || attributeName === null || attributeName === 'style') continue;
-    if (own(target).getBoundingClientRect().top < innerHeight) continue;
-    if (oldValue === null) own(target).removeAttribute(attributeName);
-    else own(target).setAttribute(attributeName, oldValue);
+  for (const record of records.splice(0).toReversed()) {
+    const [element, name] = [record.target as Element, record.attributeName as string];
+    if (name === 'style' || own(element).getBoundingClientRect().top < innerHeight) continue;
+    if (record.oldValue === null) own(element).removeAttribute(name);
+    else own(element).setAttribute(name, record.oldValue);
   }
   observer.takeRecords();
 }
@@ -85,18 +83,16 @@ export function countUnseen(): number {
   if (document.scripts.length === 0 || !cssMayUse(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
   const hidden = new Set<Element>();
   const isPlaced = (element: Element) => {
-    for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement)
+    for (let at = element; !own(at).matches('body'); at = own(at).parentElement as Element)
       if (['absolute', 'fixed'].includes(getComputedStyle(at).position)) return false;
     return true;
   };
   for (const element of [...document.querySelectorAll('body *')].slice(0, maxElements)) {
-    const { parentElement: parent } = own(element);
-    if (parent !== null && hidden.has(parent)) continue;
+    if (hidden.has(own(element).parentElement as Element)) continue;
     const { opacity, visibility } = getComputedStyle(element);
     if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
     const { width, height } = own(element).getBoundingClientRect();
-    const shows =
-      (own(element).textContent ?? '').trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg)');
+    const shows = own(element).textContent.trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg)');
     if (width > 1 && height > 1 && shows && isPlaced(element)) hidden.add(element);
   }
   return hidden.size;

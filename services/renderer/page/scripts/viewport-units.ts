@@ -16,7 +16,6 @@ declare const setImportant: typeof SetImportant;
  */
 export function pinViewport(): void {
   const asksForHeight = /height|orientation|aspect-ratio/;
-  const hasUnit = /\d(?:[dls]?vh|[dls]?vb|[dls]?vmin|[dls]?vmax)\b/i;
   const units = /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|url\([^)]*\)|(-?(?:\d*\.)?\d+)[dls]?(vh|vb|vmin|vmax)\b/gi;
   const sizes: Readonly<Record<string, number>> = {
     vh: innerHeight,
@@ -29,7 +28,8 @@ export function pinViewport(): void {
       unit === undefined ? all : `${(Number(count) * (sizes[unit.toLowerCase()] ?? 0)) / 100}px`,
     );
   const pin = (style: CSSStyleDeclaration) => {
-    if (hasUnit.test(style.cssText)) style.cssText = inPixels(style.cssText);
+    const pinned = inPixels(style.cssText);
+    if (pinned !== style.cssText) style.cssText = pinned;
   };
   const freeze = (media: MediaList) => {
     if (asksForHeight.test(media.mediaText)) media.mediaText = matchMedia(media.mediaText).matches ? 'all' : 'not all';
@@ -71,7 +71,7 @@ export function pinViewport(): void {
     const { shadowRoot } = own(element);
     if (shadowRoot) roots.add(shadowRoot);
     const { style } = own(element as HTMLElement);
-    if (style instanceof CSSStyleDeclaration && style.length > 0) pin(style);
+    if (style instanceof CSSStyleDeclaration) pin(style);
     pinShare(element);
   }
   for (const root of roots) for (const sheet of [...root.styleSheets, ...root.adoptedStyleSheets]) visitSheet(sheet);
