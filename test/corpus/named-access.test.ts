@@ -15,6 +15,7 @@ beforeAll(async () => {
 /**
  * Adds elements with the names of members that scripts may read. Fields of every form get the names of all members of a form and of other
  * nodes. Elements of the document get the names of members of the document and the window, and of globals of scripts. Runs in the page.
+ *
  * @param isNamed if false, the same elements have neutral names
  */
 function giveNames(isNamed: boolean): void {

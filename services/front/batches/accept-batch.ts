@@ -124,6 +124,7 @@ export class BatchAcceptance {
 
   /**
    * Accepts a batch. Returns null if the client has disconnected before that.
+   *
    * @throws ServiceError the refusal of a request or of the limits; then no capture is accepted
    */
   async accept(call: BatchCall, facts: RequestFacts): Promise<AcceptedBatch | null> {

@@ -127,6 +127,7 @@ export class Dispatch {
   /**
    * Queues the capture and returns a waiter, which resolves when the capture has ended. For a failed capture, the waiter resolves to a
    * record with the failure.
+   *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
   async publish(): Promise<CaptureWaiter> {

@@ -266,6 +266,7 @@ async function keep(
 
 /**
  * Returns the Idempotency-Key of a request; undefined if the request has no such header.
+ *
  * @param values of all headers of that name, as received
  * @throws ServiceError VALIDATION_ERROR
  */

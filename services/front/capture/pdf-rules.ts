@@ -74,6 +74,7 @@ const defaults = Object.fromEntries(
 /**
  * Returns the page set-up with all defaults, and lengths in millimeters. The request must satisfy {@link brokenPdfRules}. Fields that were
  * added later are absent if they equal their default, so that cache keys do not change.
+ *
  * @param isHtml whether the request supplies the HTML of the page
  * @throws ServiceError VALIDATION_ERROR
  */

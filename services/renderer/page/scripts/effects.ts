@@ -222,6 +222,7 @@ export const effectsHelpers = [findEffects, settleEffects, lookAt, keepLooks, mi
  * keeps the style that it has when it is in the middle of the viewport; {@link holdScrollAnimations} does the same for CSS animations.
  * Elements in view at the top of the page keep their style there. If boxes fixed to the viewport appear and disappear on scroll and cover
  * much of it, they are stored as the page's scenes. The page is scrolled to its top before and after.
+ *
  * @param budgetMs time limit; after it, the function continues with what was recorded so far
  * @returns the number of elements that were changed
  */
