@@ -261,7 +261,7 @@ function* brokenNeeds(request: CaptureRequest): Generator<string> {
     if (request[name] === undefined) continue;
     const { needs = [], excludes = [] } = optionTable[name];
     for (const other of excludes) {
-      if (request[other as OptionName] !== undefined) yield `${name} and ${other} exclude each other: send one of them`;
+      if (request[other as OptionName] !== undefined) yield `${name}: send either ${name} or ${other}, not both`;
     }
     for (const need of needs) yield* brokenNeed(name, need, request[need.option as OptionName]);
   }

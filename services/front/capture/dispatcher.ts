@@ -170,7 +170,7 @@ export class Dispatch {
     this.#deps.htmlStore
       .remove(source.fileName)
       .catch((error: unknown) =>
-        this.#deps.log.debug({ err: error }, 'supplied html could not be removed; it expires by itself'),
+        this.#deps.log.debug({ err: error }, 'supplied html could not be removed; it expires later'),
       );
   }
 }

@@ -260,7 +260,7 @@ async function keep(
   try {
     await callNats(() => keys.keep(account, key, uuid, kept), idempotencyUnavailable, keepTimeoutMs);
   } catch (error) {
-    log.warn({ err: error, uuid, account }, 'the answer to an idempotency key could not be kept');
+    log.warn({ err: error, uuid, account }, 'the response to an idempotency key could not be stored');
   }
 }
 

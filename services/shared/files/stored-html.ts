@@ -61,7 +61,7 @@ export async function storeHtml(
   } catch (error) {
     // Without this call, the parts that were stored would stay until the HTML would have expired.
     session.jsm.streams.purge(streamNames.files, { filter: subjectOf(address, '>') }).catch(() => undefined);
-    throw new ServiceError('STORAGE_FAILED', 'The html could not be handed on. Send the request again.', {
+    throw new ServiceError('STORAGE_FAILED', 'The html could not be passed to a renderer. Send the request again.', {
       cause: error,
     });
   }
