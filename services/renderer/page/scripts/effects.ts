@@ -44,7 +44,7 @@ interface Seen {
    */
   distance: number;
   /**
-   * Share of the viewport that an element fixed to it covered at `at`, and the top of the element there, in CSS pixels from the top of the
+   * A fixed element at the scroll position `at`: the share of the viewport that it covered, and its top, in CSS pixels from the top of the
    * page.
    */
   share: number;
