@@ -107,6 +107,7 @@ async function withLock(path, work) {
 
 /**
  * Takes the lock. If its owner has exited without releasing it, the lock is taken over.
+ *
  * @param {string} path
  */
 function tryLock(path) {

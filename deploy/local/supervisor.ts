@@ -31,7 +31,7 @@ export interface SupervisorOptions {
   readonly readyDeadlineMs?: number;
   /** Interval of messages about processes that are not ready. */
   readonly slowMs?: number;
-  /** Time within which a process must end to have died quickly. */
+  /** A process that ends within this time after its start counts as having died quickly. */
   readonly quickMs?: number;
   /** Milliseconds before the first restart. The time doubles after each further quick death, up to 10 s. */
   readonly restartMs?: number;

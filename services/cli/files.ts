@@ -12,6 +12,7 @@ export const temporaryName = /(^|[/\\])\.webcapture-[0-9a-f]{12}\.tmp$/;
 /**
  * Writes a file atomically: into a temporary file in the same folder, which is then renamed. Readers see either the old file or the new
  * one, even if this process is killed. A device or a pipe is written directly.
+ *
  * @returns number of bytes written
  */
 export async function writeAtomically(

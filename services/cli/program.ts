@@ -95,6 +95,7 @@ const maxSuggestions = 3;
 /**
  * Returns a sentence with the flags that an unknown flag may be short for: --width is short for --viewport-width. Returns an empty text if
  * there are none. The library commander itself suggests flags of similar spelling.
+ *
  * @param message of commander's error
  */
 export function suggestFlags(message: string, program: Command): string {

@@ -293,6 +293,7 @@ export class Webcapture {
   /**
    * Follows the captures of the account: yields one event after each change. Returns when the service ends the stream, for example when a
    * front shuts down. Events between two streams are lost, so read the captures again after each call.
+   *
    * @throws AuthenticationError or PermissionError, also during the stream, if the key becomes invalid
    * @throws NetworkError if the stream breaks or is silent for 45 seconds
    */

@@ -13,6 +13,7 @@ export interface SignLinkOptions {
 
 /**
  * Signs a capture link. Such a URL returns the file of a capture without an API key, for `<img>` and emails. Sends no request.
+ *
  * @param url address of the service, as for the client
  * @param options options of the capture; the service answers 400 to options that a link cannot have
  * @throws TypeError if `url` is not an http or https address

@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * Get the file of a capture by a signed link
-         * @description For links in mails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.
+         * @description For links in emails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.
          */
         get: operations["getCaptureLink"];
         put?: never;
@@ -23,7 +23,7 @@ export interface paths {
         options?: never;
         /**
          * Get the headers of the file of a signed link
-         * @description For links in mails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.
+         * @description For links in emails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.
          */
         head: operations["getCaptureLink-head"];
         patch?: never;
@@ -1246,11 +1246,11 @@ export interface components {
             cookies?: components["schemas"]["Cookie"][];
             auth?: components["schemas"]["BasicAuth"];
             block?: components["schemas"]["Block"];
-            /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+            /** @description Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors. */
             hide?: string[];
-            /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+            /** @description Elements that are left out and take no place, also those that are added later: up to 100 CSS selectors. */
             remove?: string[];
-            /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+            /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. The browser waits for each element for up to 5 seconds, and if the click opens a page, for the rest of timeout until that has loaded. The capture fails if one cannot be clicked. */
             click?: string[];
             /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
             steps?: {
@@ -1659,11 +1659,11 @@ export interface components {
             cookies?: components["schemas"]["Cookie"][];
             auth?: components["schemas"]["BasicAuth"];
             block?: components["schemas"]["Block"];
-            /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+            /** @description Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors. */
             hide?: string[];
-            /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+            /** @description Elements that are left out and take no place, also those that are added later: up to 100 CSS selectors. */
             remove?: string[];
-            /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+            /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. The browser waits for each element for up to 5 seconds, and if the click opens a page, for the rest of timeout until that has loaded. The capture fails if one cannot be clicked. */
             click?: string[];
             /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
             steps?: {
@@ -3226,11 +3226,11 @@ export interface operations {
                 "block.chats"?: boolean;
                 /** @description Block or hide overlays that ask for an email address. */
                 "block.newsletters"?: boolean;
-                /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+                /** @description Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors. */
                 hide?: string[];
-                /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+                /** @description Elements that are left out and take no place, also those that are added later: up to 100 CSS selectors. */
                 remove?: string[];
-                /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+                /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. The browser waits for each element for up to 5 seconds, and if the click opens a page, for the rest of timeout until that has loaded. The capture fails if one cannot be clicked. */
                 click?: string[];
                 /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
                 steps?: {
@@ -3803,11 +3803,11 @@ export interface operations {
                 "block.chats"?: boolean;
                 /** @description Block or hide overlays that ask for an email address. */
                 "block.newsletters"?: boolean;
-                /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+                /** @description Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors. */
                 hide?: string[];
-                /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+                /** @description Elements that are left out and take no place, also those that are added later: up to 100 CSS selectors. */
                 remove?: string[];
-                /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+                /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. The browser waits for each element for up to 5 seconds, and if the click opens a page, for the rest of timeout until that has loaded. The capture fails if one cannot be clicked. */
                 click?: string[];
                 /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
                 steps?: {

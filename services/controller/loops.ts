@@ -7,6 +7,7 @@ export const skipped = Symbol('skipped');
 /**
  * Repeats the work sequentially until the signal aborts. Never throws: the next iteration retries. Of consecutive failures, only the first
  * is logged. Work that was {@link skipped} is not a success.
+ *
  * @param options.what name of the work for the log, such as "reading the state of the service"
  * @param options.everyMs interval from start to start, by the number of consecutive failures; if the work takes longer, the next iteration
  * follows almost immediately

@@ -11,7 +11,7 @@ import { WebhooksPage } from './pages/webhooks.tsx';
 import { DialogHost } from './widgets/dialog.tsx';
 import { Empty } from './widgets/states.tsx';
 import { dismissAll, ToastHost } from './widgets/toast.tsx';
-import { OutageNotice } from './shell/outage.tsx';
+import { OutageMessage } from './shell/outage.tsx';
 import { Page } from './shell/page.tsx';
 import type { Scope } from './shell/key-scopes.ts';
 import {
@@ -55,7 +55,7 @@ export function App() {
       <div class={isAnybody ? 'frame' : 'frame frame-bare'}>
         <Header hasNavigation={isAnybody} />
         <main id="main" tabIndex={-1}>
-          {isAnybody && <OutageNotice />}
+          {isAnybody && <OutageMessage />}
           {isSignedIn ? <CurrentPage route={route.value} key={visit[kind].value} /> : <SignIn kind={kind} key={kind} />}
         </main>
       </div>

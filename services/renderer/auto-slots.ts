@@ -35,6 +35,7 @@ export function machineOf(readFile: (path: string) => string | undefined = readI
 /**
  * Returns the number of processors that the container's quota allows; undefined without a quota. This function exists because Node.js 24
  * reads only the quota of cgroup version 2, and rounds it down.
+ *
  * @see https://docs.kernel.org/admin-guide/cgroup-v2.html
  * @see https://docs.kernel.org/scheduler/sched-bwc.html
  */

@@ -8,7 +8,7 @@ import { whole } from './whole.ts';
 const color = '#00aa00';
 const more = `'<div style="height:600px;background:${color}"></div>'`;
 
-/** Limited in height, reported as truncated, and filled with the loaded content. */
+/** Checks that the picture is limited in height, is reported as truncated, and is filled with the loaded content. */
 const bounded: NonNullable<HardPage['check']> = (seen) => {
   expect(seen.report).toMatchObject({ truncated: true });
   expect(seen.picture.width).toBe(320);

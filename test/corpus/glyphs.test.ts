@@ -3,7 +3,7 @@ import { html } from '../harness/engine.ts';
 import type { Picture } from '../harness/picture.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
-/** Letters of each script with different shapes. */
+/** For each script, letters whose shapes differ from one another. */
 const scripts: Readonly<Record<string, string>> = {
   Latin: 'Aéßłő',
   Greek: 'ΩψξΔθ',

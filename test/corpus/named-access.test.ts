@@ -15,6 +15,7 @@ beforeAll(async () => {
 /**
  * Adds elements with the names of members that scripts may read. Fields of every form get the names of all members of a form and of other
  * nodes. Elements of the document get the names of members of the document and the window, and of globals of scripts. Runs in the page.
+ *
  * @param isNamed if false, the same elements have neutral names
  */
 function giveNames(isNamed: boolean): void {
@@ -93,7 +94,7 @@ const inScroller = html(
   `<style>html, body { height: 100%; overflow: hidden }</style><form style="height:100vh;overflow:auto">${forms.replaceAll('<form', '<div').replaceAll('</form', '</div')}</form>`,
 );
 
-/** The page, with elements named after members of the DOM or not. */
+/** Returns the page, whose elements may be named after members of the DOM. */
 const capture = async (source: string, options: ShotOptions, isNamed: boolean) => {
   const script = `<script>${appear}; (${giveNames.toString()})(${isNamed})</script>`;
   const rendering = await engine.render({ kind: 'html', html: source + script }, options);

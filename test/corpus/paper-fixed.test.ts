@@ -31,7 +31,7 @@ function onPaper(
   };
 }
 
-/** A footer that a print style sheet fixes, without a rule at the top level of a readable style sheet of the document. */
+/** A footer that is fixed only in print. No top-level rule of a readable style sheet of the document shows that. */
 const fixedByPrint = (name: string, head: string, others: HardPage['site'] = {}, body = '') =>
   onPaper(
     `an element that print styles fix is on every page: ${name}`,

@@ -340,7 +340,7 @@ const pages: readonly HardPage[] = [
   ),
 ];
 
-/** Pages whose files in this folder promise something that must be true on paper as well. */
+/** Pages of other test files in this folder whose expectations also apply to paper. */
 const variants = new Set([
   'text from right to left starts at the right edge',
   'content that scripts show only in view is on every page',

@@ -35,7 +35,7 @@ describe('webhooks', () => {
     await page.getByRole('button', { name: 'Send a test event' }).click();
     const row = page.getByRole('row').filter({ hasText: 'webhook.test' });
     await row.getByText('delivered').waitFor();
-    expect(receiver.notices.map(({ type }) => type)).toContain('webhook.test');
+    expect(receiver.events.map(({ type }) => type)).toContain('webhook.test');
     await expectAllLooks(page, () => page.getByText('webhook.test').first().waitFor());
   });
 

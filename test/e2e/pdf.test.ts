@@ -43,7 +43,7 @@ describe.concurrent('paper', () => {
 });
 
 describe.concurrent('content', () => {
-  test('is text, page by page, with the title of the page', async () => {
+  test('is text on each page, and the document has the title of the page', async () => {
     const { pdf } = await fleet().api.pdf({ url: site().url('/document', { n: 3, title: 'Three sections' }) });
     expect(pdf.pages).toHaveLength(3);
     expect(pdf.pages.map(({ text }) => /Section number \d/.exec(text)?.[0])).toEqual([

@@ -217,7 +217,7 @@ describe.concurrent('cdnTtl', () => {
   });
 });
 
-test('freeze, without values, makes two captures of a page equal byte by byte', async () => {
+test('two captures with freeze: {} have the same bytes', async () => {
   const html = `<script>document.write(new Date().toISOString() + ' ' + Math.random())</script>`;
   const capture = () => fleet().api.capture({ html, freeze: {}, responseType: 'file' });
   const [one, other] = [await capture(), await capture()];

@@ -179,6 +179,7 @@ export async function surveyPage(maxDepth = 5): Promise<{ survey: Survey; object
 /**
  * Sets every attribute and makes every call with values of all kinds. It covers what can be reached from the window and from the results of
  * calls.
+ *
  * @param part of `parts`; this number of pages share the members that are reached from the window
  */
 export async function plantEverything(

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A received event. */
-export interface ReceivedNotice {
+export interface ReceivedEvent {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   /** A field of the body. */
@@ -12,7 +12,7 @@ export interface ReceivedNotice {
 
 /** Receives webhooks and responds with `status`. */
 export class WebhookReceiver implements AsyncDisposable {
-  readonly notices: ReceivedNotice[] = [];
+  readonly events: ReceivedEvent[] = [];
   status = 204;
   readonly url: string;
   readonly #close: () => Promise<void>;
@@ -28,8 +28,8 @@ export class WebhookReceiver implements AsyncDisposable {
       request.on('data', (part: Buffer) => parts.push(part));
       request.on('end', () => {
         const body = Buffer.concat(parts).toString('utf8');
-        const { type, data } = JSON.parse(body) as ReceivedNotice;
-        receiver.notices.push({ headers: request.headers, body, type, data });
+        const { type, data } = JSON.parse(body) as ReceivedEvent;
+        receiver.events.push({ headers: request.headers, body, type, data });
         response.writeHead(receiver.status).end();
       });
     });
@@ -43,8 +43,8 @@ export class WebhookReceiver implements AsyncDisposable {
   }
 
   /** Returns the events about a capture. */
-  about(uuid: string): ReceivedNotice[] {
-    return this.notices.filter(({ data }) => data.uuid === uuid);
+  about(uuid: string): ReceivedEvent[] {
+    return this.events.filter(({ data }) => data.uuid === uuid);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

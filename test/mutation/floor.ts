@@ -39,6 +39,7 @@ export function compareWithFloor(floor: Floor | undefined, measured: Measured): 
 /**
  * Returns the floor after a run of all mutants. The floor never falls. There is one exception: the run replaces the estimate of a sample.
  * Whole percents leave room for tests whose duration varies.
+ *
  * @returns undefined if the run may not change the floor
  */
 export function raiseFloor(floor: Floor | undefined, measured: Measured): Floor | undefined {

@@ -19,6 +19,7 @@ const extensionOf = ({ request }: Entry) => extensions[(request['format'] as For
 /**
  * Returns a distinct file in the output folder for each entry: the file of an earlier run, the file that the list names, or a name derived
  * from the address. Names that differ only by case count as equal, because some file systems do not distinguish them.
+ *
  * @param earlier files of earlier runs by entry id
  * @throws CliError `usage` for names in the list that collide or are outside the folder
  */

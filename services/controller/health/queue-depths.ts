@@ -39,6 +39,7 @@ interface ConsumerDepth {
  * waiting results) time out after a quarter of the limit. Never throws. A list of consumers waits for the leader of each consumer, so one
  * consumer without a leader delays the whole answer. In this case the consumers are read one by one, and the last known depth is used for
  * those that cannot be read.
+ *
  * @param known belongs to this function; pass the same map to each call
  */
 export async function readQueue(

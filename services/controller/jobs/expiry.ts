@@ -37,6 +37,7 @@ export interface ExpiryDeps {
 /**
  * Ends an overdue capture, and removes the files of a capture that has expired, failed or been deleted. If a refresh has extended the
  * file's lifetime, the expiry is scheduled again.
+ *
  * @param known the record as read earlier; it may come from a lagging replica, because the compare-and-set detects an outdated record
  */
 export async function expireCapture(

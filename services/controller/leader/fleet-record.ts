@@ -42,6 +42,7 @@ export type Standing = 'agrees' | 'newer' | 'superseded' | 'foreign';
 
 /**
  * Decides how a controller relates to the record.
+ *
  * @param own `id` of its installation, or null if unknown; `generation` of the last record with its values, or null if there was none
  */
 export function standingOf(

@@ -80,6 +80,7 @@ interface Wanted {
 /**
  * Recreates missing tasks from the records. Tasks can be missing because a full stream drops its oldest messages. Starts an audit if the
  * last one began long enough ago, or continues an unfinished one. An audit reads all records in the order of their last write.
+ *
  * @param intervalMs from the start of one audit to the start of the next
  */
 export async function auditIfDue(

@@ -76,6 +76,7 @@ function publishReply(
 /**
  * Decides what happens to a job that is past its start time or deadline. A capture that has started may run until its deadline. The job of
  * an ended capture is removed.
+ *
  * @param status of the capture, or of the refresh that the job is for; null if there is no record
  */
 export function decideOverdue(

@@ -229,21 +229,21 @@ function StatusSummary({ capture }: { readonly capture: Capture }) {
         <StatusBadge capture={capture} /> {describeStatus(capture)}
       </p>
       {'error' in capture && (
-        <div class="notice is-danger">
+        <div class="message is-danger">
           <p>
             <UntrustedText text={capture.error.message} />
           </p>
-          <p class="notice-detail">
+          <p class="message-detail">
             <code>{capture.error.code}</code> Failed captures cost nothing.
           </p>
         </div>
       )}
       {refreshError !== undefined && refreshError !== null && (
-        <div class="notice is-warning">
+        <div class="message is-warning">
           <p>
             The last refresh failed, and the picture is unchanged: <UntrustedText text={refreshError.message} />
           </p>
-          <p class="notice-detail">
+          <p class="message-detail">
             <code>{refreshError.code}</code>
           </p>
         </div>

@@ -68,7 +68,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
         <span>{formatShare(share)} of the quota</span>
       </div>
       {share !== null && share >= 0.9 && (
-        <div class="notice is-warning" role="status">
+        <div class="message is-warning" role="status">
           <p>
             {share >= 1
               ? 'The quota of this month is used up: captures are refused with QUOTA_EXCEEDED until the month ends.'
@@ -97,7 +97,7 @@ function Bytes({ usage }: { readonly usage: Usage }) {
         ))}
       </dl>
       {full.length > 0 && (
-        <div class="notice is-warning" role="status">
+        <div class="message is-warning" role="status">
           <p>Nearly full: {full.join(', ')}. Captures that do not fit are refused with QUOTA_EXCEEDED.</p>
         </div>
       )}

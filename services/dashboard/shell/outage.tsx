@@ -15,7 +15,7 @@ const names: Readonly<Record<string, string>> = {
 const anonymous = new Webcapture({ url: serviceUrl, maxRetries: 0 });
 
 /** Shows an outage on every page, because a page that has loaded its content would not detect the outage. */
-export function OutageNotice() {
+export function OutageMessage() {
   const { data } = useQuery((signal) => anonymous.getStatus({ signal }), [], { everyMs: checkMs });
   const down = (data?.components ?? []).flatMap(({ name, status }) =>
     status === 'major_outage' && Object.hasOwn(names, name) ? [names[name]] : [],
@@ -23,7 +23,7 @@ export function OutageNotice() {
   return (
     <div role="status">
       {down.length > 0 && (
-        <div class="notice is-warning">
+        <div class="message is-warning">
           <p>
             There is an outage of {down.join(' and ')}. The content of this page may be outdated; it updates
             automatically when the service is back. <a href={`${serviceUrl}/status.html`}>Service status</a>

@@ -50,7 +50,7 @@ export async function learnScopes(): Promise<void> {
 }
 
 /** The reason for the sign-out. It is shown above the sign-in form until the next sign-in. */
-export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
+export const signInMessages: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
   key: signal<string | null>(null),
   admin: signal<string | null>(null),
 };
@@ -129,14 +129,14 @@ export function keepSecret(kind: Kind, secret: string, found?: ReadonlySet<Scope
 /** Signs in with a new secret of the same account. The pages keep their content. */
 export function exchangeSecret(kind: Kind, secret: string): void {
   sessionStorage.setItem(storageNames[kind], secret);
-  signInNotices[kind].value = null;
+  signInMessages[kind].value = null;
   secrets[kind].value = secret;
 }
 
 export function signOut(kind: Kind, reason: string | null = null): void {
   sessionStorage.removeItem(storageNames[kind]);
   if (kind === 'key') keepScopes(undefined);
-  signInNotices[kind].value = reason === null ? null : `You were signed out. ${reason}`;
+  signInMessages[kind].value = reason === null ? null : `You were signed out. ${reason}`;
   batch(() => {
     secrets[kind].value = null;
     visits[kind].value++;

@@ -1,4 +1,4 @@
-import { keepSecret, serviceUrl, signInNotices } from './session.ts';
+import { keepSecret, serviceUrl, signInMessages } from './session.ts';
 
 // The call runs when this module is imported, which is before the routes. Other modules therefore never see the code in the address.
 takeCode();
@@ -23,11 +23,11 @@ async function redeem(code: string): Promise<void> {
     if (answer.data !== null) keepSecret('key', answer.data.key);
     // A front without a code has no such endpoint.
     else
-      signInNotices.key.value =
+      signInMessages.key.value =
         response.status === 401
           ? (answer.error?.message ?? null)
           : 'This service has no sign-in links. Sign in with an API key.';
   } catch {
-    signInNotices.key.value = 'The service does not respond. Open the link again, or sign in with the API key.';
+    signInMessages.key.value = 'The service does not respond. Open the link again, or sign in with the API key.';
   }
 }

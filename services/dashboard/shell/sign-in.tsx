@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { errorInWords } from './errors.ts';
 import { Page } from './page.tsx';
 import { linkTo } from './routes.ts';
-import { type Kind, signIn, signInNotices } from './session.ts';
+import { type Kind, signIn, signInMessages } from './session.ts';
 
 const texts = {
   key: {
@@ -29,7 +29,7 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
   // Runs after the page's own effect, which focuses the title. `autofocus` works only while the document loads.
   useLayoutEffect(() => field.current?.focus(), []);
   const { title, label, help, missing } = texts[kind];
-  const notice = signInNotices[kind].value;
+  const message = signInMessages[kind].value;
 
   const submit = async () => {
     if (secret.trim() === '') {
@@ -48,9 +48,9 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
   return (
     <div class="sign-in">
       <Page title={title}>
-        {notice && (
-          <p class="notice is-warning" role="alert">
-            {notice}
+        {message && (
+          <p class="message is-warning" role="alert">
+            {message}
           </p>
         )}
         {/* The form has no action or method that could send the key as part of an address: the policy forbids both. */}

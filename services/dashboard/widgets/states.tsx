@@ -49,22 +49,22 @@ export function ErrorState({
   const { message, code, requestId } = errorInWords(error);
   if (isForbidden(error)) {
     return (
-      <div class="notice is-warning" role="alert">
+      <div class="message is-warning" role="alert">
         <p>{message}</p>
       </div>
     );
   }
   return (
-    <div class="notice is-danger" role="alert">
+    <div class="message is-danger" role="alert">
       <p>{message}</p>
       {(code !== undefined || requestId !== null) && (
-        <p class="notice-detail">
+        <p class="message-detail">
           {code !== undefined && <code>{code}</code>}
           {requestId !== null && <> request {requestId}</>}
         </p>
       )}
       {onRetry !== undefined && (
-        <div class="notice-actions">
+        <div class="message-actions">
           <button type="button" class="button is-small" onClick={onRetry}>
             Try again
           </button>

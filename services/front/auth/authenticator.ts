@@ -51,6 +51,7 @@ export class Authenticator {
 
   /**
    * Returns the key in an Authorization header and its account.
+   *
    * @param scope the scope that the key must have; null accepts any valid key
    * @param refusal error code for a key without the scope and for a suspended account, because POST /capture does not use 403
    * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` if the key lacks the scope or its account is suspended;

@@ -57,6 +57,7 @@ export class KeyIssuer {
   /**
    * Creates a key on behalf of another key of the account, its maker. The new key has at most the scopes and the lifetime of its maker:
    * without `expiresAt`, it expires with its maker.
+   *
    * @param wanted `expiresAt: null` requests a key that never expires
    * @throws ServiceError FORBIDDEN if the key would have more scopes than its maker; VALIDATION_ERROR if it would expire later;
    * UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the maker has become invalid meanwhile
@@ -91,6 +92,7 @@ export class KeyIssuer {
    * Creates a key with the same name, scopes and lifetime, and ends the old key after the grace period. The key that the old key replaced
    * ends immediately. If the old key was rotated before (a client repeats the request when the response is lost), the key of that earlier
    * rotation ends immediately as well.
+   *
    * @param caller the key that sends the request: the old key or another one
    * @throws ServiceError NOT_FOUND; CONFLICT if the key is no longer valid; FORBIDDEN if the new key would have more scopes, or expire
    * later, than the caller; UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the caller has become invalid meanwhile
@@ -136,6 +138,7 @@ export class KeyIssuer {
    * Revokes a key immediately. A key that is already revoked stays unchanged. With `cascade`, also revokes all keys that were created with
    * the key, directly or indirectly. The key is revoked before those keys are listed, so that it cannot create further ones. Link secrets
    * that any of these keys has created are removed as well.
+   *
    * @param account the required owner of the key; null accepts any
    * @param keep id of a key that is kept with all keys that it has created: the key that sends the request
    * @throws ServiceError NOT_FOUND

@@ -124,6 +124,7 @@ export class BatchAcceptance {
 
   /**
    * Accepts a batch. Returns null if the client has disconnected before that.
+   *
    * @throws ServiceError the refusal of a request or of the limits; then no capture is accepted
    */
   async accept(call: BatchCall, facts: RequestFacts): Promise<AcceptedBatch | null> {
@@ -384,7 +385,12 @@ export class BatchAcceptance {
     if (batch.webhook !== undefined) {
       tasks
         .schedule(lookAt(batch), now() + firstLookMs)
-        .catch((error: unknown) => log.debug({ err: error }, 'the leader looks at a batch later'));
+        .catch((error: unknown) =>
+          log.debug(
+            { err: error },
+            'the first check of a batch could not be scheduled; the leader checks the batch later',
+          ),
+        );
     }
     try {
       return (await callNats(() => batches.change(batch, finish), unavailable)) ?? batch;

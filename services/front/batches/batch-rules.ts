@@ -41,6 +41,7 @@ export interface BatchOrder {
 /**
  * Merges the shared options into all requests of a body, and sets the priority of the requests to background. Must run before the
  * validation, which fills in defaults. Leaves invalid bodies unchanged.
+ *
  * @throws ServiceError VALIDATION_ERROR
  */
 export function fillInRequests(body: unknown): void {

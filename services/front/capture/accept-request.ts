@@ -76,6 +76,7 @@ interface RequestLimits {
 /**
  * Validates what the schema cannot express: rules between fields, the encoding of the html, and whether the egress policy allows the
  * addresses.
+ *
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
 export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): AcceptedRequest {
@@ -113,6 +114,7 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
 
 /**
  * Checks that the account may use the options that need a permission of the operator.
+ *
  * @throws ServiceError VALIDATION_ERROR, because POST /capture does not use 403
  */
 export function assertPermitted(
@@ -259,7 +261,7 @@ function* brokenNeeds(request: CaptureRequest): Generator<string> {
     if (request[name] === undefined) continue;
     const { needs = [], excludes = [] } = optionTable[name];
     for (const other of excludes) {
-      if (request[other as OptionName] !== undefined) yield `${name} and ${other} exclude each other: send one of them`;
+      if (request[other as OptionName] !== undefined) yield `${name}: send either ${name} or ${other}, not both`;
     }
     for (const need of needs) yield* brokenNeed(name, need, request[need.option as OptionName]);
   }

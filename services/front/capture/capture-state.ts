@@ -18,6 +18,7 @@ export interface ReadStateDeps {
 /**
  * Returns the current record of an account's capture, or null if there is none. If the capture is still open after its deadline, all
  * processes that should have ended it have died. This function then fails it, so that clients do not wait forever.
+ *
  * @throws ServiceError INTERNAL_ERROR if the record cannot be read
  */
 export function findState(

@@ -127,6 +127,7 @@ export class Dispatch {
   /**
    * Queues the capture and returns a waiter, which resolves when the capture has ended. For a failed capture, the waiter resolves to a
    * record with the failure.
+   *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
   async publish(): Promise<CaptureWaiter> {
@@ -169,7 +170,7 @@ export class Dispatch {
     this.#deps.htmlStore
       .remove(source.fileName)
       .catch((error: unknown) =>
-        this.#deps.log.debug({ err: error }, 'supplied html could not be removed; it expires by itself'),
+        this.#deps.log.debug({ err: error }, 'supplied html could not be removed; it expires later'),
       );
   }
 }

@@ -21,6 +21,7 @@ export interface KeptFile {
 /**
  * Copies the file that a refresh is about to replace, if the earlier file is to be kept or compared. If the settlement is repeated, it
  * finds the copy and does not copy again, because the file may already be the new one.
+ *
  * @param deadline Unix milliseconds by the server's clock
  */
 export async function keepEarlierFile(

@@ -260,12 +260,13 @@ async function keep(
   try {
     await callNats(() => keys.keep(account, key, uuid, kept), idempotencyUnavailable, keepTimeoutMs);
   } catch (error) {
-    log.warn({ err: error, uuid, account }, 'the answer to an idempotency key could not be kept');
+    log.warn({ err: error, uuid, account }, 'the response to an idempotency key could not be stored');
   }
 }
 
 /**
  * Returns the Idempotency-Key of a request; undefined if the request has no such header.
+ *
  * @param values of all headers of that name, as received
  * @throws ServiceError VALIDATION_ERROR
  */

@@ -6,6 +6,7 @@ import { isObject } from '../validation/is-object.ts';
 /**
  * Returns a request without its optional fields that are equal to their default. The cache, an Idempotency-Key and the renderer then treat
  * a request that states a default like one that omits it.
+ *
  * @param options `isForDisplay`: also omits required fields that are equal to their default, secrets, and fields that the schema does not
  * have
  */

@@ -28,7 +28,7 @@ export function* brokenPdfRules({ isFullPage, pdf }: Pick<CaptureRequest, 'isFul
     yield `pdf.${name} must be from ${minPaperMm} to ${maxPaperMm} mm, not ${length}`;
   }
   if (width !== undefined || height !== undefined) {
-    if (paper !== undefined) yield 'pdf.paper and pdf.width with pdf.height exclude each other: send one of them';
+    if (paper !== undefined) yield 'pdf.paper: send either pdf.paper or pdf.width with pdf.height, not both';
     if (landscape) yield 'pdf.landscape needs pdf.paper: swap pdf.width and pdf.height instead';
   }
   if (isFullPage) {
@@ -74,6 +74,7 @@ const defaults = Object.fromEntries(
 /**
  * Returns the page set-up with all defaults, and lengths in millimeters. The request must satisfy {@link brokenPdfRules}. Fields that were
  * added later are absent if they equal their default, so that cache keys do not change.
+ *
  * @param isHtml whether the request supplies the HTML of the page
  * @throws ServiceError VALIDATION_ERROR
  */

@@ -21,7 +21,7 @@ export function* brokenPersistenceRules(
   if (schedule === undefined) return;
   if (!enabled) yield 'persistence.schedule needs persistence.enabled true';
   if (seconds !== 0) {
-    yield 'persistence.refreshInterval and persistence.schedule exclude each other: send one of them';
+    yield 'persistence.refreshInterval: send either persistence.refreshInterval or persistence.schedule, not both';
   }
   yield* brokenScheduleRules(schedule, minRefreshSeconds);
 }

@@ -44,6 +44,7 @@ export class RegionSelector {
   /**
    * Chooses the region in which a capture is queued. Usually refuses immediately if no region is available. If the connection or the watch
    * of heartbeats has just started, not all renderers are known yet; then waits at most 3 s without a connection, and 10 s with one.
+   *
    * @throws ServiceError REGION_UNAVAILABLE
    */
   async choose(asked: 'auto' | Region): Promise<Region> {
@@ -152,6 +153,7 @@ export class RegionQueues {
 
 /**
  * Returns whether every renderer must have sent a heartbeat by now, so that a renderer without one is considered unavailable.
+ *
  * @param times in milliseconds, 0 if not applicable: since the connection is up, since heartbeats are watched, and since the capture waits
  * for a region
  */

@@ -23,6 +23,7 @@ export interface RequestRefreshDeps extends ReadStateDeps {
 /**
  * Queues the next refresh of a capture, unless one is in progress. Returns the current record. Writes facts about the request into `facts`,
  * even if the request fails.
+ *
  * @throws ServiceError the refusal of a step; CONFLICT for a capture that cannot be refreshed; FORBIDDEN for a capture with an option that
  * the account may no longer use
  */

@@ -147,6 +147,7 @@ export class ResponseCache {
    * Returns the candidate, or the capture of an equal request that is in progress on any front. Otherwise returns the lease to render, or
    * null in its place if the request does not use the cache. If the capture that others follow fails, one of the followers gets the lease.
    * If the capture of that follower fails too, the others fail with the same error.
+   *
    * @throws ServiceError the failure of the followed captures
    */
   async acquire(request: CacheRequest): Promise<CacheTurn> {

@@ -158,7 +158,7 @@ export class ResultQueue {
     await followUps.schedule(record);
     if (record.html !== undefined && record.persistence === undefined) {
       await removeHtml(record.html).catch((error: unknown) =>
-        log.debug({ err: error }, 'supplied html could not be removed; it expires'),
+        log.debug({ err: error }, 'supplied html could not be removed; it expires later'),
       );
     }
   }

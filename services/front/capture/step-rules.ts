@@ -10,7 +10,7 @@ export function* brokenStepRules({ steps = [], url }: Pick<CaptureRequest, 'step
     if (scroll === undefined) continue;
     const { selector, by, to } = scroll;
     if (by !== undefined && to !== undefined) {
-      yield `steps.${index}.scroll.by and steps.${index}.scroll.to exclude each other: send one of them`;
+      yield `steps.${index}.scroll: send either by or to, not both`;
     }
     if (selector === undefined && by === undefined && to === undefined) {
       yield `steps.${index}.scroll needs selector, by or to`;

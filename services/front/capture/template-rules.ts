@@ -23,6 +23,7 @@ const charsetDeclaration =
  * Finds what would run or be loaded in a header or footer of a PDF. Chromium prints it as a separate document without network. Every `<`
  * before a letter is parsed as the beginning of a tag, also in comments, styles and values. Therefore no tag is missed that a browser
  * recognizes. The run time is linear in the length of the text.
+ *
  * @returns the tag, attribute or rule, for a message; undefined if the template is allowed
  */
 export function refusedInTemplate(template: string): string | undefined {

@@ -58,6 +58,7 @@ export class EventStreams {
   /**
    * Reserves a slot for the stream that answers a request. The stream starts with {@link EventStream.start}. If the request fails before
    * that, the caller must close the stream.
+   *
    * @param holders each must have a free slot
    * @throws RetryLaterError RATE_LIMIT_EXCEEDED
    */

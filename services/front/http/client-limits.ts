@@ -69,6 +69,7 @@ export class ClientLimits {
 
   /**
    * Charges a failed authentication to its address.
+   *
    * @returns the error itself; or, after a delay, a refusal if the address has exceeded its limit
    */
   async chargeFailure(error: ServiceError, address: string, clientGone: AbortSignal): Promise<ServiceError> {

@@ -90,6 +90,7 @@ export class PictureComparisons {
 
   /**
    * Compares two files of a capture. Returns null if they cannot be compared because they are too large, or are no pictures.
+   *
    * @throws ServiceError QUEUE_FULL if other comparisons, or this one, take too long; it can be retried
    */
   async compare(

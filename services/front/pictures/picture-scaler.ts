@@ -42,6 +42,7 @@ export class UnreadablePictureError extends Error {}
  * Scales one picture in a separate process. A tall picture is cut off below. A page may have compromised its renderer, so the bytes are
  * hostile, and the decoder is native code. In a thread, a crash or a decompression bomb would terminate the front with all its requests.
  * The process ({@link runConfined}) cannot compile code, and handles only this picture.
+ *
  * @throws UnreadablePictureError; the reason of `signal` if it aborts; ServiceError QUEUE_FULL after a timeout, STORAGE_FAILED if the file
  * cannot be read, INTERNAL_ERROR if the process cannot work
  */

@@ -23,6 +23,7 @@ const maxMessages = 5;
 
 /**
  * Returns one sentence for each invalid field, with its name, the rule, and the sent value in short.
+ *
  * @param errors of ajv with `verbose`
  * @param root the JSON schema that the value violates
  */
@@ -129,6 +130,7 @@ const peerNames: ReadonlyMap<string, string> = new Map([['pdf.format', 'pdf.pape
 /**
  * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings are preferred, in
  * this order: the same letters, a typo, one name contains the other. Fields with the same name elsewhere come last.
+ *
  * @param parent path of the object that contains the unknown field; [] for the root
  */
 export function suggestField(root: JsonSchema, parent: readonly string[], unknown: string): string | null {

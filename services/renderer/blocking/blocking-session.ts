@@ -78,6 +78,7 @@ export class BlockingSession {
    * Cleans up the page: waits once per document until consent dialogs have been answered, hides the leftovers of blocked content, and
    * unlocks scrolling. Call it when the page has loaded, and again before the shot if the page has changed much; the second call takes a
    * few milliseconds. Never rejects: if the cleanup fails, the capture continues with the page in its current state.
+   *
    * @param deadline Unix milliseconds; steps that are incomplete at that time are skipped
    */
   async hideBlockedLeftovers(deadline: number): Promise<void> {

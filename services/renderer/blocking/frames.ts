@@ -44,6 +44,7 @@ function flatten(tree: FrameTree): FrameTree['frame'][] {
 
 /**
  * Calls a function in a frame, in the isolated world of blocking. The function can use `own`.
+ *
  * @throws DocumentGoneError, DeadlineError, or the error of the function
  */
 export async function callInFrame<A extends readonly unknown[], R>(

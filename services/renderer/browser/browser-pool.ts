@@ -88,6 +88,7 @@ export class BrowserPool {
 
   /**
    * Returns a page for one capture, in a browser that runs no other capture at the same time.
+   *
    * @param own whether the browser serves only this capture, and no capture before or after it
    * @param reuseFor the account whose earlier captures may have used the page and whose later captures may use it; without it, the page is
    * not shared

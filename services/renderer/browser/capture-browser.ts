@@ -73,6 +73,7 @@ export class CaptureBrowser {
 
   /**
    * Launches a browser and opens its first page.
+   *
    * @param onFailure called at most once when the browser becomes unusable because it exited, or was killed because it did not respond; not
    * called after `close`
    * @throws Error that says what is missing, or BrowserLostError if the browser opens no page
@@ -130,6 +131,7 @@ export class CaptureBrowser {
 
   /**
    * Returns the page for one capture.
+   *
    * @param onRelease called when the capture has ended, with a flag whether it completed; must call `keep`, `renew` or `close`
    */
   take(onRelease: (hasCompleted: boolean) => Promise<void>): CapturePage {

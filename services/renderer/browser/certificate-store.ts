@@ -22,6 +22,7 @@ const timeoutMs = 30_000;
  * process cannot write policies. On Linux, both browsers read the NSS database in their home folder (measured with Chromium 156).
  * `--ignore-certificate-errors-spki-list` is not an alternative: it accepts every chain that contains the certificate of the authority,
  * without checking signatures and names. Anybody can append that certificate.
+ *
  * @param certificates one certificate each, in PEM
  * @throws Error that says what is missing
  */

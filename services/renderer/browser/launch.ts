@@ -47,6 +47,7 @@ const environment = (temp: string, home = homedir()) => ({
 /**
  * Launches a browser without a page; its temporary files are removed with it. The default proxy of the browser does not exist, so traffic
  * leaves only through the proxy sessions of its contexts.
+ *
  * @throws Error that says what is missing
  */
 export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBrowser> {

@@ -87,6 +87,7 @@ export class ReuseBlockers {
  * Removes what a capture has left in its page and its context, so that another capture of the same account can use them. The HTTP cache and
  * the network state of servers (HSTS, names, TLS sessions) stay. A page is refused if the wipe is not certain to be complete: the page and
  * all its frames must have had the same origin, and must not have started a worker.
+ *
  * @param browserSession a session with the whole browser
  * @param undo removes the settings of the capture that Playwright keeps for the page
  * @returns the outcome and, if wiped, the page with a new session and its proxy session paused; otherwise the caller must close the page

@@ -62,6 +62,7 @@ const shape: Readonly<Record<keyof StealthProvider, readonly [is: (value: unknow
 
 /**
  * Returns the provider that the ES module at `path` creates. Without a path, returns the default one, full Chromium.
+ *
  * @throws StealthProviderError
  */
 export async function loadStealthProvider(path: string | undefined, chromiumPath: string): Promise<StealthProvider> {

@@ -8,6 +8,7 @@ import process from 'node:process';
  * Creates a folder for the temporary files of this process and of its browsers, and removes the folders of processes of this machine that
  * have ended. Files of killed browsers (profiles, sockets, shared memory) are removed with their folder. A restarted container removes the
  * folder of its previous run.
+ *
  * @returns a function that removes the folder; it never throws
  */
 export async function openTempFolder(): Promise<() => Promise<void>> {

@@ -103,6 +103,7 @@ export class RenderTrace {
 
   /**
    * Describes the rendering, in at most 2.5 s. Omits data that the page does not return in time.
+   *
    * @param failure undefined for a completed capture, for which no last picture is taken
    * @returns null if the description fails; the capture is not affected by that
    */

@@ -173,6 +173,7 @@ const hopByHop = new Set([
 /**
  * Returns the headers to forward, in their order and spelling. Omits those of the connection, those named in `drop`, and those for which
  * Node's HTTP would throw; a browser ignores the latter.
+ *
  * @param raw alternating names and values, as in IncomingMessage.rawHeaders
  */
 function endToEndHeaders(raw: readonly string[], drop: readonly string[] = []): string[] {

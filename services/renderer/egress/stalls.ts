@@ -12,6 +12,7 @@ const maxSilentMs = 1000;
  * Tells the proxy session which requests on encrypted or shared connections have no response yet, which only the browser knows. A script or
  * stylesheet that exceeds its timeout is cut, so that it does not block the page. All other requests have the timeout of the navigation.
  * That timeout starts again for each document of the main frame, including redirects and later navigations.
+ *
  * @param timeouts in milliseconds: for the start of each script and stylesheet, and for the start of all other responses
  * @returns `gaveUp`: whether a request was cut, so that the page loaded without it
  */

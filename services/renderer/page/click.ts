@@ -65,6 +65,7 @@ export async function pointAt(
 
 /**
  * Waits until a visible element matches.
+ *
  * @throws ServiceError CAPTURE_FAILED, whose message begins with `name`, if none matches in time
  */
 export async function untilVisible(

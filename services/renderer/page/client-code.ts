@@ -21,6 +21,7 @@ const maxLookedAt = 10_000;
 export interface AddedStyle {
   /**
    * Adds the style sheet to the current document, if it is missing.
+   *
    * @throws DeadlineError, DocumentGoneError
    */
   keep(): Promise<void>;
@@ -72,6 +73,7 @@ async function insertSheet(session: CDPSession, frameId: string, text: string): 
 /**
  * Runs a script in the page as the body of an async function and waits until it ends. If the script starts a navigation, waits for the new
  * document.
+ *
  * @returns the message of the script's error if the script failed
  */
 export async function runScript(open: OpenPage, script: string, options: RenderOptions): Promise<string | undefined> {

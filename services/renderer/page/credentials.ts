@@ -137,7 +137,7 @@ async function addCookies(context: BrowserContext, cookies: readonly WantedCooki
   for (const cookie of added ? [] : wanted) {
     if (!(await tryAdding(context, [cookie]))) throw refusedCookie(cookie);
   }
-  // The browser drops some cookies without an error. Paths are only counted, because the browser normalizes them.
+  // The browser drops some cookies without an error. Their paths are not compared but only counted, because the browser normalizes paths.
   const stored = await context.cookies();
   const dropped = wanted.find((cookie) => {
     const paths = new Set(wanted.filter((one) => isSibling(one, cookie)).map(({ path }) => path));

@@ -18,6 +18,7 @@ export interface FramePiece<T> {
 /**
  * Takes pictures of frames of other origins outside the viewport. Another process renders such a frame, and draws only the part in the
  * viewport. Therefore each frame is moved into the viewport for a moment.
+ *
  * @param take takes a picture of a part of the viewport
  */
 export async function takeFrames<T>(

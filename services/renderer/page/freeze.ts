@@ -18,6 +18,7 @@ export async function freezeClocks(
 /**
  * Stops what still moves in the page and its frames: waits for the end of frame loops, sets animations to a fixed time, and hides the text
  * cursor.
+ *
  * @returns whether the loops of the page have ended
  * @throws DeadlineError if the page does not respond
  */

@@ -184,6 +184,7 @@ export async function refitHeight(open: OpenPage, fullPage: FullPage, options: R
 
 /**
  * Measures the page in the requested viewport, after scripts that copy the viewport's height have updated it.
+ *
  * @param expectedHeight in CSS pixels; a page of this height counts as settled
  * @returns the last measures, and whether the page was still growing
  */

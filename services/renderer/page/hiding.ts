@@ -23,6 +23,7 @@ export async function hideFirst({ world, deadline }: OpenPage, options: Unwanted
 
 /**
  * Hides elements that are visible in spite of {@link hideFirst}, also in shadow roots that were attached later. Does not wait for the page.
+ *
  * @throws ServiceError CAPTURE_FAILED that names a selector which the browser does not support
  */
 export async function keepHidden({ world }: OpenPage, options: Unwanted): Promise<void> {

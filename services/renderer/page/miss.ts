@@ -10,6 +10,7 @@ import { selecting } from './scripts/selecting.ts';
 
 /**
  * Describes where a selector was searched for in vain, and names a frame in which it would match.
+ *
  * @returns an empty text if the page does not respond
  */
 export async function explainMiss({ world }: OpenPage, selector: string): Promise<string> {

@@ -18,6 +18,7 @@ const maxMoves = 10;
 /**
  * Opens the address and waits for `waitUntil`. `timeout` starts with this call. If the transfer is cut off before the first element of the
  * document, the document is requested once more.
+ *
  * @returns the states that were not reached in time
  * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT
  */
@@ -69,6 +70,7 @@ export function assertWeb(source: RenderSource): void {
 
 /**
  * Throws if the last navigation of the page ended on an error page of the browser.
+ *
  * @throws ServiceError
  */
 export function throwIfLost({ page, proxySession, document }: OpenPage): void {

@@ -289,6 +289,7 @@ class ViewportEmulation {
   /**
    * Lays the page out in a viewport of another height, but keeps the size of the surface on which it is drawn. The page sees a taller
    * window with everything in view, and memory does not grow.
+   *
    * @throws DeadlineError if the page does not respond
    */
   async grow(height: number): Promise<void> {

@@ -105,6 +105,7 @@ const unescaped = (literal: string) =>
 
 /**
  * Whether the pages are blank: they have no text, image or shape, and at most one plain background color.
+ *
  * @param bytes a file as Chromium wrote it, without an incremental update
  * @param hasTemplates whether the pages have a header or a footer, which are ignored
  */

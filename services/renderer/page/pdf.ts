@@ -49,6 +49,7 @@ export async function prepareForPrint(
 
 /**
  * Prints the page.
+ *
  * @param fullPage the page that is printed as a single page; undefined to print on paper
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED
  */
@@ -81,6 +82,7 @@ const cellsOfMebibyte = 50_000 / 768;
 
 /**
  * Rejects tables whose printing would exceed the page's memory limit after a minute.
+ *
  * @throws ServiceError PAGE_TOO_LARGE
  */
 export async function assertPrintable({ world, pageBytes }: OpenPage): Promise<void> {
@@ -111,6 +113,7 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
 /**
  * Gives the page the layout of the paper: print media, in a viewport with the size of the paper without its margins. Scripts get the resize
  * event now and can redraw their charts, because they get no events during printing.
+ *
  * @returns the height of the paper without its margins, in CSS pixels
  */
 export async function layOutForPaper(

@@ -42,6 +42,7 @@ export interface Readiness {
 /**
  * Waits until a loaded page is ready. It is ready if no timer, frame callback, animation, request, message or navigation of its scripts is
  * due soon that changes what is in view. Returns immediately if the page is idle.
+ *
  * @throws DocumentGoneError if the page has navigated to another document
  */
 export async function untilReady(open: OpenPage, options: RenderOptions): Promise<Readiness> {
@@ -86,6 +87,7 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
 /**
  * Waits until the frames in view are ready, as {@link untilReady} does, and finishes their animations. In frames, only timers, frame
  * callbacks and animations count. Never rejects, because a frame may disappear or not respond.
+ *
  * @returns what was still changing in the frames when the wait ended
  */
 async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
@@ -111,6 +113,7 @@ async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
 
 /**
  * Waits for the requests of the page's scripts, for the messages of their connections, and for requests that follow from both.
+ *
  * @param end by `performance.now()`
  * @returns `none` if there was nothing to wait for, `come` if all has arrived, or `late`
  */

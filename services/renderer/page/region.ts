@@ -52,6 +52,7 @@ export async function scrollToRegion(open: OpenPage, { selector, clip }: RenderO
 
 /**
  * Uncovers the requested region and returns its box. Does not wait for the page, and thus also works after the page's scripts were stopped.
+ *
  * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
 export async function measureRegion(open: OpenPage, options: RenderOptions): Promise<PageRegion | undefined> {

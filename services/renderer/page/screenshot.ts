@@ -201,6 +201,7 @@ const trusted = { limitInputPixels: false, unlimited: true } as const;
 
 /**
  * Makes the final file: joins the tiles, resizes the picture, and checks its size.
+ *
  * @throws ServiceError CAPTURE_FAILED if the file is empty or does not have the requested size
  */
 export async function encode(shot: Shot, options: RenderOptions): Promise<EncodedImage> {

@@ -30,6 +30,7 @@ const endTimeoutMs = 2000;
 /**
  * Scrolls through the page and back, which makes content load or appear that does so on scroll. Follows a page that grows at its end for a
  * limited time.
+ *
  * @param maxSteps from the top to the end
  * @returns whether the page was still growing when scrolling stopped, and whether the end was reached
  */

@@ -77,6 +77,7 @@ const hideBlockedTimeoutMs = 8000;
 
 /**
  * Waits for what the request wants (`delay`, images, fonts), and prepares the page for the picture.
+ *
  * @throws ServiceError PAGE_TOO_LARGE
  */
 export async function settle(
@@ -168,6 +169,7 @@ export async function settle(
 
 /**
  * Waits for elements that scripts fade in or count up, and for content that appears item by item.
+ *
  * @param isWatched whether changes by scripts are recorded, so that their end can be detected
  * @param mayBeIdle whether the scripts had ended; if so, this is checked again
  */
@@ -258,6 +260,7 @@ class FrameContent {
 
   /**
    * Waits until the requests have ended. Returns immediately if there were none.
+   *
    * @returns whether they ended within `timeoutMs`
    */
   async loaded(timeoutMs: number): Promise<boolean> {

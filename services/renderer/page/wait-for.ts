@@ -16,6 +16,7 @@ const moveDelayMs = 20;
 
 /**
  * Waits for the element or text of `waitFor`, also across navigations.
+ *
  * @returns the soft timeout, if any
  * @throws ServiceError CAPTURE_FAILED that names the condition, if the condition is required or the browser does not support its selector
  */
@@ -57,6 +58,7 @@ export async function find(
 /**
  * Calls a function in the page, and again in the next document if the page navigates. Returns null if the page still navigates when the
  * time is over.
+ *
  * @param end by `performance.now()`
  * @param call gets the remaining milliseconds
  */

@@ -143,6 +143,7 @@ export class PageWorld {
   /**
    * Like {@link call} for several functions, which run in order. One message is sent for all of them, because each message to the page
    * takes a few milliseconds of processor time.
+   *
    * @returns their results
    */
   async callEach<const S extends readonly Step[]>(
@@ -157,6 +158,7 @@ export class PageWorld {
 
   /**
    * Calls a function with the element of a frame as its first argument. The function can use `own` and `pageState`.
+   *
    * @throws DeadlineError; Error if no element of this document has the frame
    */
   async callWithFrame<A extends readonly unknown[]>(
@@ -182,6 +184,7 @@ export class PageWorld {
   /**
    * Like {@link call} for functions that work in any document. If the page navigates, the function is called again in the next document, a
    * few times at most.
+   *
    * @throws DeadlineError, DocumentGoneError
    */
   async callInAny<A extends readonly unknown[], R>(

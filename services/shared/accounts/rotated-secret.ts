@@ -17,6 +17,7 @@ const maxFormer = 4;
 /**
  * Replaces a secret. The previous secret stays valid for `graceMs`. Each earlier secret ends at the same time, or at its own end if that is
  * sooner. A secret in use therefore stays valid if the rotation is requested twice by mistake.
+ *
  * @param found null if there was no secret
  * @param now Unix milliseconds
  */

@@ -12,6 +12,7 @@ export const allowIgnoreTlsErrorsVariable = choiceVariable('WEBCAPTURE_ALLOW_IGN
 /**
  * Returns a sentence that says why a capture may not ignore TLS errors, and who can allow it. Returns null if the capture may do it, or
  * does not request it. The operator can withdraw the permission at any time, so it is checked for each capture and for each refresh.
+ *
  * @param isAllowedHere whether the installation allows it
  */
 export function refusalToIgnoreTlsErrors(

@@ -326,16 +326,20 @@ export const optionTable = {
     addsMs: 0,
   }),
   hide: pageOption(
-    optionalSelectors('Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors.'),
+    optionalSelectors(
+      'Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors.',
+    ),
     { group: 'Page', isUndone: true, addsMs: 0 },
   ),
   remove: pageOption(
-    optionalSelectors('Elements that are left out and take no place, whenever they come: up to 100 CSS selectors.'),
+    optionalSelectors(
+      'Elements that are left out and take no place, also those that are added later: up to 100 CSS selectors.',
+    ),
     { group: 'Page', isUndone: true, addsMs: 0 },
   ),
   click: pageOption(
     optionalSelectors(
-      'Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked.',
+      'Elements to click after load and before waitFor, in order, up to 10 CSS selectors. The browser waits for each element for up to 5 seconds, and if the click opens a page, for the rest of timeout until that has loaded. The capture fails if one cannot be clicked.',
       10,
     ),
     {

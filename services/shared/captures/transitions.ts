@@ -218,6 +218,7 @@ function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRe
 /**
  * Records the state of an event's delivery, for the capture (0) or its refresh. If a later event is due already, nothing is recorded. If a
  * redelivery was requested, the attempt is only added to the history.
+ *
  * @param attempt for the history
  */
 export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery, attempt?: DeliveryEntry): Transition {

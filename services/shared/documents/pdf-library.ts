@@ -12,6 +12,7 @@ addEntriesInOrder();
 
 /**
  * Parses a PDF.
+ *
  * @throws if the bytes are not a PDF, or if it is encrypted
  */
 export function loadDocument(bytes: Uint8Array): Promise<PDFDocument> {

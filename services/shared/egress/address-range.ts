@@ -121,6 +121,7 @@ export interface Cidr {
  * Parses an operator's CIDR blocks (`10.0.0.0/8`, `fd00::/8`; an address without a prefix is a block of one). An IPv4-mapped block is
  * converted to IPv4. A block with bits beyond its prefix is refused: an operator who writes `10.1.2.3/8` probably means one address, but
  * the block has sixteen million.
+ *
  * @throws Error naming the entry and the rule
  */
 export function parseCidrs(entries: readonly string[]): readonly Cidr[] {

@@ -12,6 +12,7 @@ export const maxAddresses = 4;
 
 /**
  * Connects to the first address that answers, in order, without a look-up. Each attempt gets its share of the remaining time.
+ *
  * @param isForPage false for a connection that the operator configured; the system then chooses its source address
  * @throws EgressFailure `unreachable` (its cause is the system error), `connect-timeout`, `blocked` for a server of this process that
  * refuses pages, or `closed` if the signal aborts

@@ -65,6 +65,7 @@ export type Host =
 /**
  * Parses a host like a browser does. A host must not mean one thing to this function and another to the program that connects: `0x7f.1`,
  * `2130706433`, `127。0。0。1`, `[::ffff:7f00:1]` and `127.0.0.1.` are addresses, not names.
+ *
  * @param text without port; IPv6 with or without brackets
  * @returns undefined for an invalid host: empty labels, zone ids, a number that is not an address, user info, a port
  */
@@ -184,6 +185,7 @@ export interface EgressPolicy {
    * Refuses URLs that can be refused without a resolver: schemes other than http and https, ports other than those of the web, IP addresses
    * that are not allowed, names of this machine, and invalid hosts. Does no I/O. If the host is a name, it must also be checked by {@link
    * EgressPolicy.resolve}.
+   *
    * @throws ServiceError URL_BLOCKED
    */
   checkLiteral(url: URL): void;
@@ -202,6 +204,7 @@ export interface EgressPolicy {
    * Returns the addresses of a host, in the order in which to try them. The caller connects to one of them and must not resolve the name
    * again. If one address is refused, the name is refused: legitimate sites do not mix public and private addresses, so the name is
    * probably part of an attack. Local names resolve to loopback without a look-up.
+   *
    * @throws ServiceError URL_BLOCKED if it is refused, NAVIGATION_FAILED if the name has no address or the resolver does not answer in time
    */
   resolve(hostname: string, options?: ResolveOptions): Promise<readonly ResolvedAddress[]>;

@@ -59,6 +59,7 @@ export class Upstream {
 
   /**
    * Connects to a target through the proxy. Tries the hosts in order, each with its share of the remaining time.
+   *
    * @param hosts a name, or addresses without brackets
    * @throws EgressFailure `unreachable` if the proxy cannot reach the target, `upstream-…` if the proxy fails, or `closed` if the signal
    * aborts

@@ -11,6 +11,7 @@ const stalledMs = 30_000;
 /**
  * Returns the bytes of one generation of an object at the reader's pace. If a connection breaks, a new one continues at the same position.
  * Whole files are verified with their MD5 before the last bytes are returned.
+ *
  * @throws FileReplacedError if that generation no longer exists; ObjectError
  */
 export async function* readObject(

@@ -76,6 +76,7 @@ export class BucketError extends Error {
 
 /**
  * Resolves when the service has the rights that it needs on the bucket. Waits without a limit for an unavailable bucket.
+ *
  * @param options.onWait called each time with the reason for waiting
  * @throws BucketError that names the problem: no bucket, no credentials, or a missing right
  */

@@ -194,6 +194,7 @@ export class EmbeddedStore implements FileStore {
   /**
    * Makes an upload the file of a name. `decide` gets the file in place and returns `keep`, or `write` to replace it with the upload. If
    * another file has been placed meanwhile, it is called again.
+   *
    * @param known the expected file under the name; if it is wrong, the server refuses the write, and the file is read
    */
   async #place(

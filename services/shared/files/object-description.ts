@@ -35,6 +35,7 @@ export type Described = Omit<StoredFile, 'storedAt' | 'size'> & { readonly accou
  * Returns the metadata of a file's object. Its Cache-Control counts from `now` and is the same for every download. If a cache stores a copy
  * late, the copy may therefore outlive the file, by at most the file's lifetime. `customTime` is the expiry of the file, for a lifecycle
  * rule that removes leftovers.
+ *
  * @param upload the upload that this write puts in place
  */
 export function describeObject(file: Described, now: number, upload?: string) {

@@ -8,6 +8,7 @@ import { readPackedJson } from './read-packed.ts';
 /**
  * Reads the extracted parts of the file with that name. A renderer wrote them, so they are decompressed only up to a limit, and validated
  * against the schema and the maximum size of each part.
+ *
  * @throws Error if they are missing or damaged
  */
 export async function readExtracted(

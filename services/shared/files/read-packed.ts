@@ -12,6 +12,7 @@ interface PackedLimits {
 
 /**
  * Reads the compressed JSON of an object that a renderer has stored. It is read and decompressed only up to a limit.
+ *
  * @throws Error if it is missing, too large or damaged
  */
 export async function readPackedJson(

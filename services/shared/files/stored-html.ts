@@ -35,6 +35,7 @@ export interface StoredHtmlAddress {
 /**
  * Stores HTML that is too large for the message of its job. It is stored in the stream of files, under a name of its own, until the job's
  * deadline. The renderers of its region can read it. The parts are written before the head that completes them.
+ *
  * @param expiresAt Unix milliseconds
  * @param now current time by the clock of `expiresAt`
  * @throws ServiceError STORAGE_FAILED
@@ -60,7 +61,7 @@ export async function storeHtml(
   } catch (error) {
     // Without this call, the parts that were stored would stay until the HTML would have expired.
     session.jsm.streams.purge(streamNames.files, { filter: subjectOf(address, '>') }).catch(() => undefined);
-    throw new ServiceError('STORAGE_FAILED', 'The html could not be handed on. Send the request again.', {
+    throw new ServiceError('STORAGE_FAILED', 'The html could not be passed to a renderer. Send the request again.', {
       cause: error,
     });
   }
@@ -68,6 +69,7 @@ export async function storeHtml(
 
 /**
  * Reads stored HTML. It is not removed, so that a second delivery of the job can read it too.
+ *
  * @param reading `by-subject` reads with the rights of a region's renderers
  * @throws ServiceError STORAGE_FAILED if it is missing or incomplete; StoreUnavailableError if NATS does not answer, or a replica does not
  * have it
@@ -95,6 +97,7 @@ export async function readHtml(
 
 /**
  * Copies HTML that was stored for the renderers of one region, so that those of another region can read it.
+ *
  * @param expiresAt expiry of the copy, Unix milliseconds
  * @param now current time by the same clock
  * @throws HtmlMissingError; ServiceError STORAGE_FAILED

@@ -5,6 +5,7 @@ const maxAttempts = 5;
 
 /**
  * Makes attempts to place a file until one succeeds. An attempt resolves to null if another process was faster.
+ *
  * @param isLate whether the deadline has passed
  * @throws Error if other processes are faster each time
  */

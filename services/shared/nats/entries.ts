@@ -177,6 +177,7 @@ export async function commitBatch(
 /**
  * Changes the value of a key by compare-and-set until it succeeds. `next` maps the current value (null: there is none) to the new one. If
  * it returns the same object, the value stays; if it returns null, the value is deleted. Returns the resulting value.
+ *
  * @param ttlSeconds time to live of a written value; if undefined, it does not expire
  */
 export function changeEntry<T extends object, Next extends T | null>(

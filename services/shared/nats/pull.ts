@@ -126,6 +126,7 @@ export class PullSubscription {
 
   /**
    * Returns one message that is available now, in addition to the requested ones; null if there is none.
+   *
    * @throws ConsumerMissingError; a ConnectionError or DeadlineError if the server does not answer (a late message is passed to
    * `onMessage`)
    */

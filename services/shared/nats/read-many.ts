@@ -54,6 +54,7 @@ const maxSubjects = 500;
 /**
  * Yields the values of many keys of a bucket by key. One request follows another, so that few values are in memory at the same time.
  * Missing keys are omitted. Any replica may answer, so values may be slightly outdated.
+ *
  * @param atOnce number of keys in a request
  */
 export async function* readInParts<T>(

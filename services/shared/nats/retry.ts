@@ -36,6 +36,7 @@ const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4,
  * Retries a call after transient errors until it succeeds, the deadline passes or the signal aborts; then throws the last error. An attempt
  * that exceeds its time is abandoned. No attempt starts after the deadline, or continues beyond it. Only for calls that are safe to repeat:
  * reads, compare-and-sets that read again, publishes with a message id.
+ *
  * @throws DeadlineError if the deadline had passed before the first attempt
  */
 export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limits: RetryLimits): Promise<T> {

@@ -117,6 +117,7 @@ export interface WriteWatch {
  * Listens to values that are written to the keys of a bucket that match `filter`, from the time at which the promise resolves. If its
  * connection is lost, it may miss values; the caller must stop it then. The client's own watch of updates is not used: it leaves its
  * consumer behind for five minutes, and starts at the beginning of the bucket if it is recreated before the first update.
+ *
  * @param onWrite called with null for a removed value
  * @throws DeadlineError after `ms`, or the error of NATS
  */

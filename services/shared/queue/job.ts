@@ -102,6 +102,7 @@ export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket
 /**
  * Returns the job of a capture (0) or of its latest refresh (its number). The record contains everything that the job needs, so any process
  * that finds a job missing can create it again. An interactive capture has no record before it ends; its ticket contains the record.
+ *
  * @throws TypeError if the number is neither 0 nor that of the latest refresh
  */
 export function jobOf(

@@ -33,6 +33,7 @@ const maxReasonLength = 500;
  * Runs a script in a separate process. If the script crashes, or its input is a decompression bomb, the process ends and the service is not
  * affected. The process has no environment, and therefore no credentials. It inherits no connections. It has the same user as the service,
  * so against code that was taken over, only the sandbox of the pod protects (docs/security.md).
+ *
  * @param input bytes for stdin; the caller handles its errors
  * @param signal kills the process when it aborts
  * @returns how the process ended; does not throw

@@ -22,6 +22,7 @@ const endpointVariables = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_
 
 /**
  * Returns null if tracing is off: no endpoint is set, `OTEL_SDK_DISABLED` is `true`, or `OTEL_TRACES_EXPORTER` is `none`.
+ *
  * @throws ConfigError if a variable is invalid; the message does not contain addresses, because they may contain credentials
  */
 export function readTracingConfig(environment: Environment): TracingConfig | null {

@@ -83,7 +83,7 @@ const contentOf = async ({ jsm }: NatsSession) =>
   );
 
 test(
-  'the commands of the guide, run by the user backup, restore all streams as of the backup',
+  'the user backup can back up and restore all streams with the commands of the guide',
   async () => {
     const [controller, front] = await Promise.all([signIn('controller'), signIn('front')]);
     await provision(controller.jsm, streamSettings, ['us-east']);

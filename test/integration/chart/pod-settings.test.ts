@@ -82,7 +82,7 @@ describe.each(components)('the pods of %s', (component, kind, suffix) => {
     expect(object['spec']).toMatchObject(
       component === 'nats' ? { updateStrategy: { type: 'OnDelete' } } : { strategy: updateStrategy },
     );
-    // A strategy of the operator replaces the default one, whose rollingUpdate another type does not allow.
+    // A strategy of the operator replaces the default one completely. Merging them would leave `rollingUpdate`, which other types do not allow.
     expect(JSON.stringify(object['spec'])).not.toContain('rollingUpdate');
   });
 

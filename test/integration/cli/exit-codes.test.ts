@@ -89,7 +89,7 @@ test('SIGTERM exits with 143', { tags: 'long' }, async () => {
   resolve();
 });
 
-test('only errors that a retry can resolve advise one', () => {
+test('only errors that a retry can resolve advise a retry', () => {
   for (const code of errorCodes) {
     const { status, retryable } = errorTable[code];
     const { message } = toCliError(new WebcaptureError(code, 'It failed.', { status }));

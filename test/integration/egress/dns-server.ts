@@ -4,7 +4,7 @@ import { once } from 'node:events';
 interface Answer {
   readonly A?: readonly string[];
   readonly AAAA?: readonly string[];
-  /** Canonical name that has the addresses. This name is an alias of it. */
+  /** Canonical name of which this name is an alias. The addresses belong to the canonical name. */
   readonly CNAME?: string;
   /** Answer from the second query of a type on. */
   readonly later?: Answer;

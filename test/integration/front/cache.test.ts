@@ -135,7 +135,7 @@ describe('a cached answer', () => {
     });
   });
 
-  test('older than the ttl of a request is a miss for that request, and a hit for others', async () => {
+  test('that is older than the ttl of a request is a miss for that request, and a hit for others', async () => {
     const url = newUrl();
     const { data } = (await ask(cached(url, 3600))).body;
     // Simulates the passage of time.

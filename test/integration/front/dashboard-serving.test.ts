@@ -71,7 +71,7 @@ test('paths without a file are not found, inside and outside the folder', async 
 });
 
 test.each(['/dashboard/..%2f', '/dashboard/assets%2f..%2f..%2f', '/dashboard/..%5c'])(
-  '%s is a 404, without an error in the log',
+  'a request for %s is answered with 404 and logs no error',
   async (path) => {
     const before = logged.length;
     expect((await get(path)).statusCode).toBe(404);

@@ -201,7 +201,7 @@ describe('the front of the first request dies', () => {
     expect((await entryOf(key))?.answer).toMatchObject({ uuid: first.body.data?.['uuid'] });
   });
 
-  test('while its capture is rendered: a repeated request waits for it', async () => {
+  test('while the capture is rendered: a repeated request waits for the capture', async () => {
     const [key, before] = [randomUUID(), renders()];
     const release = holdJobs(testFront.renderer);
     const leaving = new AbortController();

@@ -255,7 +255,7 @@ describe('the page', () => {
   test('without scripts shows the state at its time, and says so', async () => {
     const { page } = await open(`${url}/status.html`, { javaScriptEnabled: false });
     expect(await titleOf(page)).toBe('Partial outage');
-    expect(await page.locator('.notice').innerText()).toMatch(/is not updated: it shows the state of \d{4}-/);
+    expect(await page.locator('.no-script').innerText()).toMatch(/is not updated: it shows the state of \d{4}-/);
     expect(await page.locator('[id="days-engine.eu-west"] .bars[role="img"]').getAttribute('aria-label')).toMatch(
       /^EU West, last 90 days: 99\.\d\d% uptime\. Problems on 4 days, last on /,
     );

@@ -123,7 +123,7 @@ describe('requests', () => {
       await until('another to wait', async () => (await consumer()).num_waiting === more);
     }
     await until('them to be renewed as one', async () => sent() - before > 4 && (await consumer()).num_waiting === 1);
-    // Number of requests: four, and the renewals, which depend on the time taken.
+    // There are four requests and some renewals, whose number depends on the time taken.
     const renewals = Math.ceil((performance.now() - start) / expiresMs);
     expect(sent() - before).toBeLessThanOrEqual(4 + renewals + 1);
     expect(subscription.outstanding).toBe(5);

@@ -154,7 +154,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
       return status?.ready === 1 && status.slots === 2 && status.wanted === 1;
     });
     expect((await fetch(`${joined.opsUrl}/readyz`)).status).toBe(200);
-    // The value for an autoscaler in its cluster.
+    // The value that an autoscaler in the cluster of the satellite reads.
     expect(await (await fetch(`${joined.opsUrl}/scale/asia-southeast`)).json()).toEqual({ value: 0 });
     // The id of the hub is that of its Lease.
     const config = (await new Entries(session, 'live').get<FleetConfig>(fleetConfigKey))?.value;

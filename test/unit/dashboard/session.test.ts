@@ -57,7 +57,7 @@ describe('the session of the dashboard', () => {
     refuse(body);
     await answer;
     expect(session.sessions.key.value).toBe(undefined);
-    expect(session.signInNotices.key.value).toBe('You were signed out. The API key was revoked.');
+    expect(session.signInMessages.key.value).toBe('You were signed out. The API key was revoked.');
   });
 
   test('shows the reason of the event stream when the page that sent a request is left', async () => {
@@ -66,7 +66,7 @@ describe('the session of the dashboard', () => {
     session.signOut('key', 'The API key was revoked.');
     leaving.abort();
     await answer;
-    expect(session.signInNotices.key.value).toBe('You were signed out. The API key was revoked.');
+    expect(session.signInMessages.key.value).toBe('You were signed out. The API key was revoked.');
   });
 
   test('stays signed in when the page that sent a request is left before the body arrives', async () => {

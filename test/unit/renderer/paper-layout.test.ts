@@ -22,7 +22,7 @@ describe('layOutForPaper', () => {
     const size = await layOutForPaper(page.open, optionsOf({ ...options, pdf: { paper: 'A4', ...pdf } }));
     return { page, size };
   };
-  /** A4 without margins of 10 mm. */
+  /** The area of an A4 page inside margins of 10 mm. */
   const [width, height] = [Math.floor((190 / 25.4) * 96), Math.floor((277 / 25.4) * 96)];
 
   test('lays the page out in the column of the paper, in print media', async () => {

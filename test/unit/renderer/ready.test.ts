@@ -201,7 +201,7 @@ describe('untilReady of a page that fetches', () => {
     expect(page.limits).toEqual([]);
   });
 
-  test('waits for messages as for responses', async () => {
+  test('waits for messages in the same way as for responses', async () => {
     const asked: unknown[] = [];
     const network = {
       isListening: true,
@@ -253,7 +253,7 @@ describe('untilReady of a page with frames', () => {
   const framesOf = (...list: readonly object[]) => ({ isEmpty: false, list: async () => list });
   const changing = (what: string) => frame({ [wait]: { ...noChange, changing: what } });
 
-  test('tells once what was still changing in the page and its frames', async () => {
+  test('reports in one result what was still changing in the page and its frames', async () => {
     const gone = frame({ [wait]: () => Promise.reject(new Error('the frame is gone')) });
     const dead = frame({ isLiveFrame: false, [wait]: { ...noChange, changing: 'animations' } });
     const frames = framesOf(gone, dead, changing('content'), changing('content'), frame({ [wait]: noChange }));

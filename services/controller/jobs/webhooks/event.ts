@@ -23,6 +23,7 @@ export interface SignedEvent {
 /**
  * Builds and signs the request that delivers an event, as Standard Webhooks specifies. The id is the same in all attempts, so that a
  * receiver detects duplicates. Time and signatures belong to this attempt, and `data` is the current state of the capture.
+ *
  * @param options.now the time of this delivery attempt, Unix milliseconds
  * @param options.secrets the signing secrets; at least one
  */

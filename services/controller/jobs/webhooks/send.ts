@@ -115,6 +115,7 @@ const maxBodyMs = 250;
 /**
  * Posts an event over an open connection. Returns the status of the answer when its body has ended or reached a limit, so that a short
  * answer is not cut off. The call ends when the connection closes; the caller destroys the connection.
+ *
  * @throws DeliveryError
  */
 async function post(connection: Duplex, url: URL, { headers, body }: SignedEvent): Promise<number> {
@@ -170,6 +171,7 @@ const faults: Readonly<Record<string, string>> = {
 /**
  * Opens TLS over a connection as the client. The certificate must be valid for `host` (a name, or an IP address without brackets). The TLS
  * connection ends when the underlying socket is destroyed.
+ *
  * @param ca PEM certificate authorities that replace the default ones
  * @throws DeliveryError
  */

@@ -37,7 +37,7 @@ export function Fleet({ overview: { regions, retired } }: { readonly overview: O
 function Retired({ retired: { captures, regions } }: { readonly retired: Overview['retired'] }) {
   const named = regions.map((region) => `${region.region} (${formatNumber(region.captures)})`).join(', ');
   return (
-    <div class="notice is-warning" role="status">
+    <div class="message is-warning" role="status">
       <p>
         {captures === 1 ? '1 capture waits' : `${formatNumber(captures)} captures wait`} in regions that are no longer
         part of the installation: {named}.

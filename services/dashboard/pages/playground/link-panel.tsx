@@ -55,7 +55,7 @@ export function LinkPanel({ request, document }: { readonly request: Body; reado
   return (
     <div class="card-body link-panel">
       <p class="muted">
-        The link opens in a browser, a mail or an <code>&lt;img&gt;</code>, without a key. This tab signs it with the
+        The link opens in a browser, an email or an <code>&lt;img&gt;</code>, without a key. This tab signs it with the
         signing secret of a key, and does not send the secret.
       </p>
       <div class="field-row">

@@ -160,7 +160,7 @@ function linkDocument(method: 'GET' | 'HEAD') {
     tags: ['captures'],
     summary: isGet ? 'Get the file of a capture by a signed link' : 'Get the headers of the file of a signed link',
     description:
-      'For links in mails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.',
+      'For links in emails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.',
     security: [{ signedLink: [] }],
     response: {
       200: { description: 'The file.', headers, ...(isGet ? { content } : { type: 'null' }) },

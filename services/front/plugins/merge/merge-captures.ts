@@ -125,6 +125,7 @@ function titleOf({ url, outcome }: CaptureRecord, index: number): string {
 
 /**
  * Captures the requests in order, a few of them concurrently. When one fails, the captures that still wait for a renderer are cancelled.
+ *
  * @returns the records of all documents; null if the client has disconnected
  */
 async function captureRequests(

@@ -67,6 +67,7 @@ export class Merges {
 
   /**
    * Admits a merge. This precedes the captures of its pages, because captures are charged.
+   *
    * @returns a function that ends the merge
    * @throws ServiceError QUEUE_FULL
    */

@@ -48,6 +48,7 @@ const dayMs = 86_400_000;
 /**
  * Returns the history for clients. Changes that the controller has not stored yet come from its published status. If that status is not
  * recent, the time since its publication has no data.
+ *
  * @param now Unix milliseconds, by the server's clock
  */
 export function historyView(

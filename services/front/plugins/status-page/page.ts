@@ -68,7 +68,7 @@ export function renderPage(status: OverallStatus, history: StatusHistory, public
 <main>
 <div id="banner" role="status">${render.renderBanner(model)}</div>
 <p id="checked">${render.renderChecked(model)}</p>
-<noscript><p class="notice">Without JavaScript this page is not updated: it shows the state of ${escape(at.slice(0, 19).replace('T', ' '))} UTC. Load it again to see the current state.</p></noscript>
+<noscript><p class="no-script">Without JavaScript this page is not updated: it shows the state of ${escape(at.slice(0, 19).replace('T', ' '))} UTC. Load it again to see the current state.</p></noscript>
 <div id="ongoing">${render.renderOngoing(model)}</div>
 <div id="components">${render.renderComponents(model)}</div>
 <p class="legend" aria-hidden="true"><span class="operational">Operational</span><span class="degraded_performance">Degraded</span><span class="partial_outage">Partial outage</span><span class="major_outage">Major outage</span><span class="unknown">No data</span></p>

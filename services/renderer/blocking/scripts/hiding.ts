@@ -45,6 +45,7 @@ interface HidingWorld {
 /**
  * Adopts style sheets by name, replacing earlier ones of the same name, and removes the boxes of blocked images. Constructed sheets are
  * used because the page's content security policy applies to style elements.
+ *
  * @param images addresses of blocked images
  * @returns the number of visible boxes that each sheet removed
  */
@@ -106,6 +107,7 @@ export function applyHiding(
  * a button to accept or reject. Overlays of newsletters mention a newsletter or a discount, and have a field for an email address, but none
  * for a password. The search probes points of the viewport, so its cost does not depend on the size of the page. It includes open shadow
  * trees.
+ *
  * @param listed the number of overlays that are hidden already
  * @returns the number of hidden elements, including those
  */

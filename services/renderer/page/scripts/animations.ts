@@ -26,6 +26,7 @@ interface PageEffect extends KeyframeEffect {
 /**
  * Finishes every animation and transition that has an end, so that content that fades in is visible. Endless animations continue to run,
  * and paused ones stay paused. Animations are not removed, because their content could become invisible.
+ *
  * @returns the number of animations that were finished
  */
 export function finishAnimations(): number {
@@ -208,6 +209,7 @@ export function watchMotion(): void {
 /**
  * Waits for the end of animations that scripts make step by step (fading in, counting up), and until lazy images have their addresses.
  * Changes that continue for more than `maxMs` are treated as endless and are not waited for.
+ *
  * @param mayBeIdle if true and the scripts have ended, returns immediately
  */
 export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<void> {
@@ -269,6 +271,7 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
 /**
  * Waits while timers reveal visible content step by step: texts and pictures in the page's flow that are still transparent or hidden.
  * Returns immediately if nothing is hidden.
+ *
  * @param maxMs maximum time
  * @param quietMs maximum time since the last reveal, because some elements stay hidden
  * @returns the number of elements that were revealed

@@ -59,6 +59,7 @@ export interface AssetCounts extends ImageCounts {
  * Waits until the images and web fonts of the document have loaded or failed, or until their timeout. Images include `<img>` with all kinds
  * of sources, image buttons, posters, SVG images, and images in styles (backgrounds, masks, borders, bullets, `::before` and `::after`).
  * The search includes open shadow roots and same-origin frames. Style images with the same URL count once.
+ *
  * @param scope `visible` counts what the viewport shows; `all` also counts what is below
  */
 export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, fontMs: number): Promise<AssetCounts> {

@@ -46,6 +46,7 @@ export async function obstacleOf(element: Element, readiness: Readiness): Promis
 
 /**
  * Scrolls to the first visible match, and waits until a click would reach it.
+ *
  * @returns a point of the element, in CSS pixels of the viewport; or, if the time is over, the obstacle
  */
 export async function pointToClick(

@@ -32,6 +32,7 @@ export function watchFirstContent(): void {
 /**
  * Waits until a scripted page that is still empty shows content, and then for the content that follows step by step. Returns immediately if
  * the page shows something or has no scripts.
+ *
  * @param quietMs time limit for the first content or any other change
  * @param maxMs time limit for the first content of a page that changes
  * @param moreMs time limit for the content that follows, while something arrives at least every `stepMs`
@@ -103,6 +104,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
 
 /**
  * Waits if the page has scripts, because they may still draw on a page of a single color.
+ *
  * @returns whether the page has scripts
  */
 export async function waitForScripts(ms: number): Promise<boolean> {

@@ -41,6 +41,7 @@ export function openBoxes({ document: shown, target }: Level): boolean {
 
 /**
  * Hides elements that cover the target in its document. The target is checked at several scroll positions.
+ *
  * @param boxNow returns the current box of the captured region, in the viewport of the document
  */
 export function clearView({ document: shown, view, target }: Level, boxNow: () => DOMRect, padding: number): void {

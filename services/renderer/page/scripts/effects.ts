@@ -48,7 +48,7 @@ interface Seen extends Effect {
    */
   distance: number;
   /**
-   * Share of the viewport that an element fixed to it covered at `at`, and the top of the element there, in CSS pixels from the top of the
+   * A fixed element at the scroll position `at`: the share of the viewport that it covered, and its top, in CSS pixels from the top of the
    * page.
    */
   share: number;
@@ -226,6 +226,7 @@ export const effectsHelpers = [findEffects, settleEffects, beginLook, lookAt, ke
  * keeps the style that it has when it is in the middle of the viewport; {@link holdScrollAnimations} does the same for CSS animations.
  * Elements in view at the top of the page keep their style there. If boxes fixed to the viewport appear and disappear on scroll and cover
  * much of it, they are stored as the page's scenes. The page is scrolled to its top before and after.
+ *
  * @param budgetMs time limit; after it, the function continues with what was recorded so far
  * @returns the number of elements that were changed
  */

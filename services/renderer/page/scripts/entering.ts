@@ -52,6 +52,7 @@ export function focusElement(parts: ParsedSelector, timeoutMs: number): Promise<
 /**
  * Replaces the content of a field. The page gets the same `beforeinput` and `input` events as for pasted text. It gets no keyboard events:
  * if a frame of another site took the focus meanwhile, that frame would receive them.
+ *
  * @param origin the origin that the document must have to get the text
  */
 export function enterText(parts: ParsedSelector, text: string, origin: string, timeoutMs: number): Promise<Used> {

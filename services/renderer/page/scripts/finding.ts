@@ -34,6 +34,7 @@ export interface Sought {
 
 /**
  * Waits until the target of the search is in the wanted state. Makes lazy frames load if the search includes them.
+ *
  * @param timeoutMs 0 to check once
  */
 export async function untilFound({ parts, text, state }: Sought, timeoutMs: number): Promise<Found> {

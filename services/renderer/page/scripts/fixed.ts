@@ -248,6 +248,7 @@ export const fixedHelpers = [
  * Places fixed boxes in the full-page picture, depending on what they did in the tall viewport. A box that became taller with the viewport
  * is a background or a sidebar: its background extends to the end of the page, and its contents stay in the first viewport. A box that kept
  * its distance to the lower edge moves to the end of the page. All other boxes stay in the first viewport.
+ *
  * @param pageHeight in CSS pixels
  */
 export function placeFixed(pageHeight: number): void {

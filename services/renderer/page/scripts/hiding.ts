@@ -62,6 +62,7 @@ export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly Pa
 /**
  * Hides elements that are visible despite the sheets of {@link adoptHiding}. Causes are an important inline style, a cascade layer, and a
  * selector that crosses a shadow root.
+ *
  * @returns the index of the first selector of `hide` and then `remove` that the browser does not support; null if it supports all
  */
 export function enforceHiding(hide: readonly ParsedSelector[], remove: readonly ParsedSelector[]): number | null {

@@ -5,6 +5,7 @@
  * isolated world, and even if the form has an own property of that name. Scripts of this folder therefore write `own(node).style` for every
  * node that can be a form, and pass the node itself to functions of the browser. Other names of elements are harmless in an isolated world:
  * they shadow no members of the document, and define only globals that do not exist otherwise.
+ *
  * @returns the value itself; for a form, a proxy that gets, sets and calls the members that its prototypes define
  */
 export function own<T>(value: T): T {

@@ -41,6 +41,7 @@ export function noteFixedByPrint(): void {
 /**
  * Makes a box that is fixed to the viewport scroll with the page. The box keeps its width and height from before its transform, because the
  * transform still applies.
+ *
  * @param place position of the transformed box, in CSS pixels from the top left corner of the page
  */
 function putInPage(element: HTMLElement, place: { readonly top: number; readonly left: number }): void {

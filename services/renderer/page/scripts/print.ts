@@ -34,6 +34,7 @@ export function isInert(): boolean {
 /**
  * Overrides the page's rules for paper size and margins. For a single page, also overrides its rules for page breaks. The sheet is
  * constructed: such sheets come after all others, and the page's content security policy does not apply to them.
+ *
  * @param margin in millimeters; null to keep the margins of the page's rules
  * @param keepsPageSize whether the paper size of the page's rules applies
  */

@@ -80,6 +80,7 @@ export type StillChanging = 'animations' | 'content' | undefined;
 /**
  * Waits until no timer, frame callback, navigation or animation of the page's scripts is due soon that changes what is in view. Returns
  * immediately if nothing is due. Ignores endless motion, and callbacks that repeat without a visible change.
+ *
  * @param scope `visible` is what the viewport shows, `all` the whole document
  * @param maxMs limit after {@link watchChanges}
  * @param maxProgressMs limit while content is added or more elements start to move

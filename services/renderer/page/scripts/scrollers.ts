@@ -42,6 +42,7 @@ export const scrollerHelpers = [foreignExcess, isLarge] as const;
 /**
  * Finds the boxes that scroll the page's content if the document itself does not scroll: an app shell, a body with its own scroll bar,
  * panes side by side, or frames. Stores them for {@link growScroller}.
+ *
  * @returns by how much the content of a box exceeds the box, for the box with the most content; null if there is no such box
  */
 export function findScroller(): number | null {

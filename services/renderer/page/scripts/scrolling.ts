@@ -13,6 +13,7 @@ declare const visibleShare: typeof VisibleShare;
 
 /**
  * Whether the page prevents scrolling (`overflow: hidden`). Visitors then see only the viewport.
+ *
  * @param maxMs maximum wait for scripts to remove the lock
  */
 export async function isLocked(maxMs: number): Promise<boolean> {
@@ -31,6 +32,7 @@ export async function isLocked(maxMs: number): Promise<boolean> {
 /**
  * Scrolls from the current position to the end of the page, one viewport per step. Content that loads or appears on scroll does so. After
  * each step, waits for a frame and for observers. Smooth scrolling and an overridden `scrollTo` have no effect.
+ *
  * @param budgetMs time limit; with 0, only measures
  * @param maxHeight height of the content in CSS pixels above which scrolling stops
  * @param maxSteps makes the steps larger on a tall page; the tall viewport later shows what they skip
@@ -80,6 +82,7 @@ export async function scrollThrough(
 /**
  * Scrolls through the page and back in small steps, like a mouse wheel. In a larger step, several boxes would come into view together. Some
  * observers handle only the first of several entries, and get one entry per box this way.
+ *
  * @param budgetMs time limit
  */
 export async function scrollAsWheel(budgetMs: number): Promise<void> {

@@ -13,6 +13,7 @@ export function noteAddedStyle(): void {
 /**
  * Whether any rule may style elements of the document in a certain way. Reads the rules, which is much faster than reading the computed
  * style of each element. Returns true if this is unknown because of sheets of other origins, shadow roots, or too many rules.
+ *
  * @param words texts in a rule or a `style` attribute with that effect, in lower case
  * @param attributes selectors of elements that other attributes style in that way
  */

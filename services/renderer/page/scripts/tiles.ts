@@ -41,6 +41,7 @@ export function prepareTiles(): void {
  * Scrolls to a tile, waits until animations there have ended, and hides fixed elements that belong to another tile. Elements at the lower
  * edge of the viewport belong to the last tile, other fixed elements to the first. Scenes and fixed backgrounds stay in every tile.
  * Elements that become fixed on scroll stay at their places in the page.
+ *
  * @param top of the tile, in CSS pixels from the top of the page
  * @param restMs limit for animations
  */

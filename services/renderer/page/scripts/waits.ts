@@ -80,6 +80,7 @@ export async function untilLaidOut(timeoutMs: number): Promise<void> {
  * Resolves when the timers have run that the page's scripts set in the first `graceMs` after the load event, because many scripts defer
  * content to a timer. Timers run in the order of their due times, so this function's timer comes after those, even on a busy machine. (A
  * timer without a delay would overtake them.) Returns immediately if the scripts are known to have set no timer.
+ *
  * @returns whether the page has scripts that may have started something
  */
 export async function untilTimersRan(graceMs: number): Promise<boolean> {

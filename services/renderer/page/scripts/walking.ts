@@ -41,6 +41,7 @@ export function readerOf<T>(type: { readonly prototype: object }, name: string):
 /**
  * Walks through the visible document, including open shadow roots but without frames. Does not recurse, because a page may nest its
  * elements to any depth.
+ *
  * @param end by `performance.now()`
  * @returns whether the end of the document was reached
  */

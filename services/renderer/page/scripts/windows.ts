@@ -9,6 +9,7 @@ declare const own: typeof Own;
  * Freezes pictures that are fixed to the viewport and clipped by an element of the page, which is like a window onto the picture. Scripts
  * move such pictures with the scroll position. Each picture stays as it is seen when its window is in the middle of the viewport. The page
  * is at its top before and after.
+ *
  * @returns the frozen elements
  */
 export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTMLElement>> {

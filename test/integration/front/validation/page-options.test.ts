@@ -53,7 +53,7 @@ describe('options of the page', () => {
     [{ clip: { x: 0, y: 0, width: 1, height: 100_001 } }, 'clip.height must be an integer from 1 to 100000'],
     [{ clip: { x: 0, y: 0, width: 1, height: 1 }, isFullPage: true }, 'clip needs isFullPage false'],
     [{ clip: { x: 0, y: 0, width: 1, height: 1 }, format: 'pdf' }, 'clip needs format png, jpeg or webp, not pdf'],
-    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, selector: 'a' }, 'selector and clip exclude each other'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, selector: 'a' }, 'selector: send either selector or clip, not both'],
     [{ hide: '.a' }, 'hide must be a list of at most 100, not ".a"'],
     [{ hide: Array(101).fill('.a') }, 'hide must be a list of at most 100'],
     [{ remove: Array(101).fill('.a') }, 'remove must be a list of at most 100'],

@@ -96,7 +96,7 @@ describe('the request is accepted with', () => {
 describe('the refusal contains the reason for', () => {
   test.each<[object, string]>([
     [{}, 'one of url and html is required'],
-    [{ url, html: '<p>' }, 'url and html exclude each other: send one of them'],
+    [{ url, html: '<p>' }, 'url: send either url or html, not both'],
     [
       { url: 'example.com' },
       'url must be an absolute http or https address like "https://example.com/", not "example.com"',
@@ -172,7 +172,7 @@ describe('the refusal contains the reason for', () => {
     ],
     [
       { url, persistence: { enabled: true, refreshInterval: 3600, schedule: { cron: '0 6 * * *' } } },
-      'persistence.refreshInterval and persistence.schedule exclude each other: send one of them',
+      'persistence.refreshInterval: send either persistence.refreshInterval or persistence.schedule, not both',
     ],
     [{ url, persistence: { schedule: { cron: '0 6 * * *' } } }, 'persistence.schedule needs persistence.enabled true'],
     [
@@ -245,7 +245,7 @@ describe('the refusal contains the reason for', () => {
     [{ url, format: 'pdf', pdf: { height: 100 } }, 'pdf.width and pdf.height need each other: send both'],
     [
       { url, format: 'pdf', pdf: { width: 62, height: 100, paper: 'A4' } },
-      'pdf.paper and pdf.width with pdf.height exclude each other',
+      'pdf.paper: send either pdf.paper or pdf.width with pdf.height, not both',
     ],
     [
       { url, format: 'pdf', pdf: { width: 62, height: 100, landscape: true } },

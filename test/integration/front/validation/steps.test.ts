@@ -59,7 +59,7 @@ describe('steps', () => {
     [{ steps: [{ press: { key: 'Control+W' } }] }, 'steps.0.press.key must be a string like "Enter"'],
     [{ steps: [{ press: { key: 'é' } }] }, 'steps.0.press.key must be a string like "Enter"'],
     [{ steps: [{ scroll: {} }] }, 'steps.0.scroll needs selector, by or to'],
-    [{ steps: [{ scroll: { by: 1, to: 'top' } }] }, 'steps.0.scroll.by and steps.0.scroll.to exclude each other'],
+    [{ steps: [{ scroll: { by: 1, to: 'top' } }] }, 'steps.0.scroll: send either by or to, not both'],
     [{ steps: [{ scroll: { by: 100_001 } }] }, 'steps.0.scroll.by must be an integer from -100000 to 100000'],
     [{ steps: [{ scroll: { by: -100_001 } }] }, 'steps.0.scroll.by must be an integer from -100000 to 100000'],
     [{ steps: [{ scroll: { to: 'left' } }] }, 'steps.0.scroll.to must be one of top, bottom, not "left"'],
@@ -72,7 +72,7 @@ describe('steps', () => {
     [{ steps: [{ wait: -1 }] }, 'steps.0.wait must be an integer from 0 to 15000, not -1'],
     [{ steps: [{ wait: 15_001 }] }, 'steps.0.wait must be an integer from 0 to 15000, not 15001'],
     [{ steps: [{ wait: 15_000 }, { wait: 15_000 }, { wait: 1 }] }, 'steps must wait for at most 30000 ms in all'],
-    [{ steps: [{ click: '#a' }], click: ['#b'] }, 'steps and click exclude each other'],
+    [{ steps: [{ click: '#a' }], click: ['#b'] }, 'steps: send either steps or click, not both'],
     [{ steps: [type('hunter2')], background: true }, 'type and select of steps cannot be combined with background'],
     [
       { steps: [{ select: { selector: '#a', value: 'hunter2' } }], persistence: { enabled: true } },
