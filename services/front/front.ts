@@ -10,6 +10,7 @@ import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';
@@ -146,6 +147,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const { defaultLimits } = config;
   const byteQuota = new ByteQuota({ accounts, usage, defaultLimits, share: embeddedShare, now });
   const comparisons = new PictureComparisons({ store, now, log });
+  const sessions = new Sessions(session);
   const { dispatcher, resultQueue } = createDispatcher({
     session,
     link,
@@ -161,6 +163,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     inFlight,
     byteQuota,
     comparisons,
+    sessions,
     secretsKeys,
     queueTimeoutMs: config.queueTimeoutMs,
     onSettled: (settled) => frontMetrics.settled(settled),
@@ -196,6 +199,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const pipeline = new CapturePipeline({
     limits,
     secretsKeys,
+    sessions,
     policy,
     statistics,
     cdnUrl,
@@ -237,6 +241,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     admission,
     limits,
     secretsKeys,
+    sessions,
     pipeline,
     responseCache,
     idempotencyKeys,

@@ -27,9 +27,10 @@ import type { RegionSelector } from '../capture/regions.ts';
 import type { ResponseCache } from '../capture/response-cache.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
+import { assertSession, type FindSessionDeps } from '../sessions/find-session.ts';
 import { type BatchOrder, orderBatch, withIndex } from './batch-rules.ts';
 
-export interface AcceptBatchDeps extends AcceptDeps {
+export interface AcceptBatchDeps extends AcceptDeps, FindSessionDeps {
   readonly batches: Pick<Batches, 'get' | 'create' | 'change'>;
   readonly captures: Pick<Captures, 'get'>;
   readonly responseCache: Pick<ResponseCache, 'candidate' | 'hit'>;
@@ -173,6 +174,19 @@ export class BatchAcceptance {
     return null;
   }
 
+  /** @throws ServiceError SESSION_NOT_FOUND, with the index of the first request with such a session */
+  async #assertSessions(orders: readonly BatchOrder[], { account }: Caller): Promise<void> {
+    const checked = new Set<string>();
+    for (const [index, { accepted }] of orders.entries()) {
+      const { session } = accepted.options;
+      if (session === undefined || checked.has(session)) continue;
+      checked.add(session);
+      await assertSession(accepted.options, account.id, this.#deps).catch((error: unknown) => {
+        throw withIndex(error, index);
+      });
+    }
+  }
+
   /** Returns null if another request has taken over the key; then no capture is queued. */
   async #beginWithKey(wanted: NewBatch, key: string, caller: Caller, facts: RequestFacts): Promise<BatchRecord | null> {
     const { idempotencyKeys: keys, log } = this.#deps;
@@ -218,6 +232,7 @@ export class BatchAcceptance {
   ): Promise<BatchRecord> {
     const { batches, tasks, statistics, now, metrics } = this.#deps;
     const { account, key } = caller;
+    await this.#assertSessions(orders, caller);
     const hits = await this.#findHits(orders, caller);
     const captures = orders.map((_, index) => hits.get(index) ?? uuidV7(now()));
     const queued = queuedOrders(orders, captures).filter(({ index }) => !hits.has(index));

@@ -1,5 +1,5 @@
 import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
-import { type CaptureRecord, toError } from '@webcapture/shared/captures/capture-record.ts';
+import { type CaptureRecord, type Login, toError } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/option-table.ts';
 import { withoutValues } from '@webcapture/shared/api/steps.ts';
@@ -29,8 +29,9 @@ import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
 import { omitDefaults } from './omit-defaults.ts';
 import type { RegionSelector } from './regions.ts';
+import { assertSession, type FindSessionDeps } from '../sessions/find-session.ts';
 
-export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
+export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps, FindSessionDeps {
   readonly cdnUrl: string;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly responseCache: Pick<ResponseCache, 'candidate' | 'acquire' | 'hit'>;
@@ -52,6 +53,8 @@ export interface CaptureCall {
   /** All Idempotency-Key headers, as received. */
   readonly idempotencyKeys: readonly string[];
   readonly clientGone: AbortSignal;
+  /** If set, the capture logs in for a new session. */
+  readonly login?: Login;
   /** Called with each progress event of a capture that this request renders. */
   readonly onProgress?: (progress: CaptureProgress) => void;
 }
@@ -87,10 +90,11 @@ export class CapturePipeline {
     this.#deps = deps;
   }
 
-  /** Validates a request of an account without capturing it. Throws as {@link acceptRequest} and {@link assertPermitted}. */
-  check(body: CaptureRequest, account: Account): void {
+  /** Validates a request of an account without capturing it. Throws as {@link acceptRequest}, {@link assertPermitted} and {@link assertSession}. */
+  async check(body: CaptureRequest, account: Account): Promise<void> {
     const { options } = acceptRequest(omitDefaults(body), this.#deps);
     assertPermitted(options, account, this.#deps.limits);
+    await assertSession(options, account.id, this.#deps);
   }
 
   /**
@@ -110,7 +114,7 @@ export class CapturePipeline {
     const { body, authorization } = call;
 
     // Validate.
-    const accepted = acceptRequest(body, this.#deps);
+    const accepted = { ...acceptRequest(body, this.#deps), login: call.login };
     const idempotencyKey = readIdempotencyKey(call.idempotencyKeys);
 
     // Look up the cache. The candidate is not disclosed before the API key has been checked.
@@ -141,7 +145,10 @@ export class CapturePipeline {
     const wanted = {
       account: account.id,
       key: idempotencyKey,
-      body: withoutSecrets(body, accepted, this.#deps),
+      body: {
+        ...withoutSecrets(body, accepted, this.#deps),
+        ...(call.login === undefined ? {} : { login: call.login }),
+      },
       view,
       clientGone,
       wait: facts.wait,
@@ -156,6 +163,7 @@ export class CapturePipeline {
     const { lease } = turn;
     const order = { accepted, account, key: caller.key.id, candidate, lease, view };
     try {
+      await assertSession(accepted.options, account.id, this.#deps);
       const isBackground = accepted.priority === 'background';
       const answer = isBackground ? await this.#enqueue(order, facts) : await this.#render(order, call, facts);
       await lease.complete(answer);

@@ -89,6 +89,7 @@ export function buildAppAlone(
   const captures = { get: beyond, fail: beyond, change: beyond };
   const followUps = { schedule: beyond };
   const store = { stat: beyond, read: beyond };
+  const sessions = { get: beyond, list: beyond, delete: beyond };
   const regions = { choose: beyond, estimatedWaitSeconds: () => null };
   const admission = {
     admit: async (_account: unknown, _request: unknown, facts: Pick<RequestFacts, 'rateLimit'>) => {
@@ -115,6 +116,7 @@ export function buildAppAlone(
     },
     idempotency: { acquire: async () => ({ kind: 'lease', lease }) },
     admission,
+    sessions,
     dispatcher: { prepare: options.dispatch ?? beyond, deadlineOf: () => 0 },
     backgroundQueue: { enqueue: beyond },
     regions,
@@ -150,6 +152,7 @@ export function buildAppAlone(
     limiter: { inFlight: beyond },
     admission,
     limits,
+    sessions,
     pipeline,
     responseCache: { candidate: beyond, hit: beyond },
     idempotencyKeys: { acquire: beyond, renew: beyond, release: beyond },

@@ -97,6 +97,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     backgroundQueue: {
       enqueue: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
     },
+    sessions: { get: unexpected },
     regions: { estimatedWaitSeconds: () => 7 },
     captures: { get: unexpected, fail: unexpected },
     followUps: { schedule: unexpected },
