@@ -37,8 +37,6 @@ import { ByteQuota, EmbeddedShare } from './byte-quota.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
 import { CaptureList } from './capture/capture-list.ts';
 import { createDispatcher } from './capture/create-dispatcher.ts';
-import { IdempotencyKeys } from './capture/idempotency-keys.ts';
-import { Idempotency } from './capture/idempotency.ts';
 import { CapturePipeline } from './capture/pipeline.ts';
 import type { HtmlStore } from './capture/publish-job.ts';
 import { InFlight, RegionSelector, RegionQueues } from './capture/regions.ts';
@@ -47,6 +45,8 @@ import type { FrontConfig } from './config.ts';
 import { CaptureEvents } from './events/capture-events.ts';
 import { EventStreams } from './events/event-stream.ts';
 import { OverviewCache } from './events/overview.ts';
+import { IdempotencyKeys } from './idempotency/keys.ts';
+import { Idempotency } from './idempotency/lease.ts';
 import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from './metrics.ts';
 import { ConnectionMonitor } from './nats.ts';
 import { builtDashboard } from './plugins/dashboard/routes.ts';
@@ -178,14 +178,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const limiter = new Limiter(session, usage, now);
   const admission = new Admission({ limiter, embeddedShare, captures, log, signal, now, checkTimeoutMs });
-  const idempotencyKeys = new IdempotencyKeys(session);
-  const countIdempotency = createIdempotencyMetrics(metrics);
   const idempotency = new Idempotency({
-    keys: idempotencyKeys,
-    captures,
-    followUps,
+    keys: new IdempotencyKeys(session),
+    count: createIdempotencyMetrics(metrics),
     now,
-    count: countIdempotency,
     log,
   });
   const backgroundQueue = new BackgroundQueue({ captures, jobs, tasks, regions, htmlStore, now: session.now, log });
@@ -239,8 +235,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     secretsKeys,
     pipeline,
     responseCache,
-    idempotencyKeys,
-    countIdempotency,
+    idempotency,
     batches: new Batches(session),
     readItems: (batch) => readBatchItems(session, batch, now()),
     statistics,

@@ -1,7 +1,7 @@
 import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { pendingView, resultView } from '@webcapture/shared/captures/view.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { KeptAnswer } from './idempotency-keys.ts';
+import type { KeptAnswer } from '../idempotency/keys.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { findState, type ReadStateDeps } from './capture-state.ts';

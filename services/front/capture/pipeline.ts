@@ -12,7 +12,7 @@ import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { withRetryAfter, type Admission, type Reservation } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
-import { LeaseLostError, readIdempotencyKey, type Idempotency, type IdempotencyLease } from './idempotency.ts';
+import { type IdempotencyLease, LeaseLostError, readIdempotencyKey } from '../idempotency/lease.ts';
 import type { ResponseCache } from './response-cache.ts';
 import {
   acceptRequest,
@@ -24,17 +24,16 @@ import {
 import { answerOfEnd, queuedAnswer, replayedAnswer, type AnswerOptions, type CaptureAnswer } from './answer.ts';
 import type { AwaitedResult } from './await-end.ts';
 import type { BackgroundQueue } from './background-queue.ts';
-import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
+import { acquireForCapture, type KeyedCaptureDeps } from './keyed-capture.ts';
 import { omitDefaults } from './omit-defaults.ts';
 import type { RegionSelector } from './regions.ts';
 
-export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
+export interface CapturePipelineDeps extends AcceptDeps, KeyedCaptureDeps, ExtractedDeps {
   readonly cdnUrl: string;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly responseCache: Pick<ResponseCache, 'candidate' | 'acquire' | 'hit'>;
-  readonly idempotency: Pick<Idempotency, 'acquire'>;
   readonly admission: Pick<Admission, 'admit'>;
   readonly dispatcher: Pick<Dispatcher, 'prepare' | 'deadlineOf'>;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
@@ -131,7 +130,7 @@ export class CapturePipeline {
     call: CaptureCall,
     facts: RequestFacts,
   ): Promise<CaptureAnswer | null> {
-    const { idempotency, cdnUrl, now } = this.#deps;
+    const { cdnUrl, now } = this.#deps;
     const { body, clientGone } = call;
     const { account } = caller;
     facts.trace.set(attributesOf(accepted));
@@ -146,7 +145,7 @@ export class CapturePipeline {
       clientGone,
       wait: facts.wait,
     };
-    const turn = await idempotency.acquire(wanted);
+    const turn = await acquireForCapture(wanted, this.#deps);
     if (turn.kind === 'client-gone') return null;
     if (turn.kind === 'answered') {
       facts.record = turn.answer;
@@ -199,7 +198,7 @@ export class CapturePipeline {
     let end: AwaitedResult | undefined;
     try {
       // Admit: only rendered captures count against the limits.
-      const uuid = await lease.nameCapture({ uuid: cacheLease?.uuid });
+      const uuid = await lease.renew({ uuid: cacheLease?.uuid });
       const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? now());
       const adds = bytesAddedBy(accepted);
       const reserve = { id: uuid, tokens, priority: 'interactive', until, adds, waitSeconds: null } as const;
@@ -219,7 +218,7 @@ export class CapturePipeline {
       };
       dispatch = await dispatcher.prepare(accepted, options);
       const lastsMs = dispatcher.deadlineOf(accepted, 0);
-      await lease.nameCapture({ uuid, lastsMs });
+      await lease.renew({ uuid, lastsMs });
       record = dispatch.record;
       facts.record = record;
       const waiter = await dispatch.publish();
@@ -259,7 +258,7 @@ export class CapturePipeline {
     }
 
     // Admit.
-    const uuid = await lease.nameCapture();
+    const uuid = await lease.renew();
     const waitSeconds = regions.estimatedWaitSeconds(accepted.region);
     const { tokenCost: tokens, priority } = accepted;
     const adds = bytesAddedBy(accepted);

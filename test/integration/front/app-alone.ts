@@ -97,7 +97,7 @@ export function buildAppAlone(
     },
   };
   const lease = {
-    nameCapture: async () => randomUUIDv7(),
+    renew: async () => randomUUIDv7(),
     complete: async () => undefined,
     release: async () => undefined,
     close: () => undefined,
@@ -152,8 +152,7 @@ export function buildAppAlone(
     limits,
     pipeline,
     responseCache: { candidate: beyond, hit: beyond },
-    idempotencyKeys: { acquire: beyond, renew: beyond, release: beyond },
-    countIdempotency: beyond,
+    idempotency: { acquire: beyond },
     batches: { get: beyond, create: beyond, change: beyond },
     readItems: beyond,
     statistics: { hit: beyond },

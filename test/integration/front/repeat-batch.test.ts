@@ -5,7 +5,7 @@ import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import {
   idempotencyKey as entryName,
   type IdempotencyEntry,
-} from '../../../services/front/capture/idempotency-keys.ts';
+} from '../../../services/front/idempotency/keys.ts';
 import { completeJobs, holdJobs, openHolder, startBackgroundFront } from './background.ts';
 import { pages, sendBatch, untilBatchEnds, uuidsOf } from './batches.ts';
 import { read, type TestFront } from './test-front.ts';

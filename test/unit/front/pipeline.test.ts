@@ -9,7 +9,7 @@ import type { AwaitedResult } from '../../../services/front/capture/await-end.ts
 import type { Dispatch } from '../../../services/front/capture/dispatcher.ts';
 import { CapturePipeline, type CapturePipelineDeps } from '../../../services/front/capture/pipeline.ts';
 import { RequestFacts, WaitClock } from '../../../services/front/http/request-facts.ts';
-import { LeaseLostError, type IdempotencyTurn } from '../../../services/front/capture/idempotency.ts';
+import { LeaseLostError } from '../../../services/front/idempotency/lease.ts';
 import type { CacheTurn } from '../../../services/front/capture/response-cache.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -53,7 +53,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     release: () => void events.push('release cache lease'),
   };
   const lease = {
-    nameCapture: async ({ uuid = randomUUIDv7() } = {}) => {
+    renew: async ({ uuid = randomUUIDv7() } = {}) => {
       await names.shift()?.();
       events.push('name');
       return uuid;
@@ -85,7 +85,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
       acquire: async (): Promise<CacheTurn> => ({ kind: 'lease', lease: cacheLease }),
       hit: () => null,
     },
-    idempotency: { acquire: async (): Promise<IdempotencyTurn> => ({ kind: 'lease', lease }) },
+    idempotency: { acquire: async () => ({ kind: 'lease', lease }) },
     admission: {
       admit: async (_account, _request, facts) => {
         facts.rateLimit = { limit: 1, remaining: 1, resetSeconds: 9 };
