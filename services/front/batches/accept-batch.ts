@@ -65,7 +65,7 @@ interface NewBatch {
   readonly lease: IdempotencyLease;
 }
 
-/** Time in which a repeated request continues a batch whose front has died. */
+/** Time in which a repeated request continues a batch after the front of the first request has died. */
 const acceptMs = 10 * 60_000;
 
 /** The record of a batch is kept as long as those of its captures: 90 days after the files. */
@@ -222,7 +222,10 @@ export class BatchAcceptance {
     return hits;
   }
 
-  /** Never throws: the captures are queued. If the record cannot be changed, they count as accepted after `acceptUntil`. */
+  /**
+   * Records that the batch is accepted. Never throws: the captures are queued already. If the record cannot be changed, they count as
+   * accepted after `acceptUntil`.
+   */
   async #finish(batch: BatchRecord, failures: ReadonlyMap<number, ServiceError>): Promise<BatchRecord> {
     const { batches, tasks, now, log } = this.#deps;
     const entries = [...failures].map(([index, { code, message }]): [number, BatchRefusal] => [

@@ -63,7 +63,7 @@ export async function admitAll(
     const { tokenCost: tokens, priority, region } = accepted;
     const waitSeconds = regions.estimatedWaitSeconds(region);
     const reserve = { id: uuid, tokens, priority, until, adds: bytesAddedBy(accepted), waitSeconds };
-    // The limiter decides in this order. The state of the rate after the first request is that of the batch.
+    // The limiter decides in this order, so the rate limit after the first request is that of the batch.
     const isFirst = position === 0;
     try {
       const request = isFirst ? reserve : { ...reserve, unrated: true };

@@ -44,7 +44,7 @@ export interface KeyedWork<T> {
 type EarlierWork<T> =
   { readonly kind: 'answered'; readonly answer: T } | { readonly kind: 'abandoned'; readonly work: T } | 'none' | null;
 
-/** Either the request gets the lease, or it gets the response of an earlier request, or its client has disconnected. */
+/** The request has the lease, or it has the response of an earlier request, or its client has disconnected. */
 export type IdempotencyTurn<T> =
   | { readonly kind: 'lease'; readonly lease: IdempotencyLease; readonly abandoned?: T }
   | { readonly kind: 'answered'; readonly answer: T }
@@ -63,7 +63,7 @@ export interface IdempotencyLease {
    * @throws LeaseLostError; ServiceError INTERNAL_ERROR if the lease cannot be renewed
    */
   renew(options?: { readonly uuid?: string | undefined; readonly lastsMs?: number }): Promise<string>;
-  /** Stores the response for later requests. Null: the client has disconnected, and the capture may still end. Never throws. */
+  /** Stores the response for later requests. Null means that the client has disconnected, while the capture may still end. Never throws. */
   complete(answer: KeptAnswer | null): Promise<void>;
   /** Frees the key after a failed request, unless its capture has completed. Never throws. */
   release(): Promise<void>;

@@ -2,11 +2,11 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
-import type { SignInCode } from '../../../services/front/plugins/dashboard/sign-in-code.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
@@ -29,7 +29,14 @@ const tooFar = (): never => {
   throw new Error('a request came further than it should');
 };
 
-/** Builds the application without queue and store. A valid request is processed up to the check of its key, which is unknown. */
+/** Returns a connection to NATS each call of which calls `beyond`. */
+export function unreachable(beyond: () => never): NatsSession {
+  const client: object = new Proxy(beyond, { get: () => client });
+  const session = { js: client, jsm: client, nc: client, kvPrefix: '$KV', now: Date.now, connected: () => true };
+  return { ...session, onStatus: () => () => undefined } as unknown as NatsSession;
+}
+
+/** Builds the application without queue and store: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
   options: {
     key?: KeyRecord;
@@ -51,7 +58,8 @@ export function buildAppAlone(
     dispatch?: () => Promise<never>;
     /** Folder of a built dashboard; none by default. */
     dashboardFolder?: string;
-    signInCode?: SignInCode;
+    signInCode?: string;
+    presetKey?: string;
     /** None by default. */
     log?: Logger;
     /** Replaces everything that the application calls. */
@@ -88,7 +96,7 @@ export function buildAppAlone(
   const now = Date.now;
   const captures = { get: beyond, fail: beyond, change: beyond };
   const followUps = { schedule: beyond };
-  const store = { stat: beyond, read: beyond };
+  const store = { stat: beyond, read: beyond, remove: beyond };
   const regions = { choose: beyond, estimatedWaitSeconds: () => null };
   const admission = {
     admit: async (_account: unknown, _request: unknown, facts: Pick<RequestFacts, 'rateLimit'>) => {
@@ -140,6 +148,8 @@ export function buildAppAlone(
     metrics,
     registry,
     leaving: new AbortController().signal,
+    signal: new AbortController().signal,
+    session: unreachable(beyond),
     now: options.now ?? now,
     store,
     authenticator,
@@ -153,8 +163,6 @@ export function buildAppAlone(
     pipeline,
     responseCache: { candidate: beyond, hit: beyond },
     idempotency: { acquire: beyond },
-    batches: { get: beyond, create: beyond, change: beyond },
-    readItems: beyond,
     statistics: { hit: beyond },
     regions,
     backgroundQueue: { enqueue: beyond, enqueueRefresh: beyond },
@@ -166,18 +174,9 @@ export function buildAppAlone(
     embeddedShare: { limit: beyond, holdsFiles: true },
     status: { view: options.view ?? beyond },
     statusHistory: options.history ?? new HistoryCache(),
-    captureList: { list: beyond },
-    removeCaptureFiles: beyond,
-    signedLinks: null,
-    webhookSecrets: { get: beyond, rotate: beyond },
-    deliveries: { list: beyond },
-    usageHistory: { read: beyond, sumByAccount: beyond },
-    captureEvents: { listen: beyond, onKeyChange: beyond },
-    streams: { reserve: beyond },
-    overview: { view: beyond, follow: beyond },
-    notableCaptures: { list: beyond },
-    deadLetters: { list: beyond },
+    fleet: { load: beyond, heard: beyond },
     dashboardFolder: options.dashboardFolder ?? '/nowhere',
     signInCode: options.signInCode,
+    presetKey: options.presetKey,
   });
 }
