@@ -19,7 +19,7 @@ import { adminUsageExample } from './account-examples.ts';
 
 export interface AdminUsageDeps {
   readonly session: NatsSession;
-  readonly accounts: Pick<Accounts, 'get'>;
+  readonly accounts: Accounts;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

@@ -45,10 +45,10 @@ import {
 
 export interface CapturesDeps extends RequestRefreshDeps, ExtractedDeps {
   readonly cdnUrl: string;
-  readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
+  readonly captures: Captures;
   readonly session: NatsSession;
-  readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly store: Pick<FileStore, 'stat' | 'read' | 'remove'>;
+  readonly tasks: Tasks;
+  readonly store: FileStore;
   readonly log: Logger;
 }
 

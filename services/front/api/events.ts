@@ -13,7 +13,7 @@ import { eventStreamAnswer, failureAnswers, keyRefusals } from './answers.ts';
 import { captureEventExample } from './capture-examples.ts';
 
 export interface EventsDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly authenticator: Authenticator;
   readonly session: NatsSession;
   readonly streams: EventStreams;
   /** Aborts when this front drains. */

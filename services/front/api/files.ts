@@ -14,7 +14,7 @@ type FileRequest = FastifyRequest<{ Params: { name: string } }>;
 const linkMarginSeconds = 60;
 
 export interface FilesDeps {
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly store: FileStore;
   /** If set, clients are redirected to signed links for files. */
   readonly signLink?: SignLink | undefined;
   /** Unix milliseconds. */

@@ -41,11 +41,11 @@ import { bodyExamples } from './account-examples.ts';
 import { deliveriesExample, redeliveryExample } from './capture-examples.ts';
 
 export interface WebhookDeliveriesDeps extends ReadStateDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
+  readonly authenticator: Authenticator;
+  readonly captures: Captures;
   readonly session: NatsSession;
-  readonly tasks: Pick<Tasks, 'publish' | 'schedule'>;
-  readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
+  readonly tasks: Tasks;
+  readonly policy: EgressPolicy;
 }
 
 /** Maximum number of test events and redeliveries of each account a minute, on each front. */

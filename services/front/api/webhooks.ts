@@ -19,7 +19,7 @@ const security = [{ apiKey: [] }];
 const tags = ['account'];
 
 export interface WebhooksDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly authenticator: Authenticator;
   readonly session: NatsSession;
   /** Unix milliseconds. */
   readonly now: () => number;

@@ -14,9 +14,9 @@ interface MadeKey {
 }
 
 interface KeyIssuerDeps {
-  readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
-  readonly linkSecrets: Pick<LinkSecrets, 'rotate' | 'endMadeBy'>;
-  /** Called when a key has changed; caches then drop the key. */
+  readonly keys: Keys;
+  readonly linkSecrets: LinkSecrets;
+  /** Is called when a key has changed, so that caches drop it. */
   readonly onChange: (hash: string) => void;
   /** Called with the id of a key whose signing secret has changed. */
   readonly onLinkSecret: (id: string) => void;

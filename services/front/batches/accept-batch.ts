@@ -34,12 +34,12 @@ import {
 } from './queue-orders.ts';
 
 export interface AcceptBatchDeps extends QueueOrdersDeps {
-  readonly batches: Pick<Batches, 'get' | 'create' | 'change'>;
-  readonly captures: Pick<Captures, 'get'>;
-  readonly responseCache: Pick<ResponseCache, 'candidate' | 'hit'>;
-  readonly idempotency: Pick<Idempotency, 'acquire'>;
-  readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly statistics: Pick<Statistics, 'hit'>;
+  readonly batches: Batches;
+  readonly captures: Captures;
+  readonly responseCache: ResponseCache;
+  readonly idempotency: Idempotency;
+  readonly tasks: Tasks;
+  readonly statistics: Statistics;
   readonly log: Logger;
 }
 

@@ -12,9 +12,9 @@ import type { RequestFacts } from '../http/request-facts.ts';
 import { type BatchOrder, withIndex } from './batch-rules.ts';
 
 export interface QueueOrdersDeps extends AcceptDeps {
-  readonly admission: Pick<Admission, 'admit'>;
-  readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
-  readonly regions: Pick<RegionSelector, 'estimatedWaitSeconds'>;
+  readonly admission: Admission;
+  readonly backgroundQueue: BackgroundQueue;
+  readonly regions: RegionSelector;
   readonly metrics: CaptureRouteDeps['metrics'];
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;

@@ -20,8 +20,8 @@ import type { BatchMetrics } from './metrics.ts';
 import { zipOf } from './zip.ts';
 
 export interface BatchReadDeps {
-  readonly batches: Pick<Batches, 'get'>;
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly batches: Batches;
+  readonly authenticator: Authenticator;
   readonly session: NatsSession;
   readonly cdnUrl: string;
   /** Unix milliseconds by the server's clock. */
@@ -132,8 +132,8 @@ function eventsRoute(app: FastifyInstance, deps: BatchReadDeps & EventsDeps): vo
 }
 
 interface ZipRouteDeps {
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
-  readonly batchMetrics: Pick<BatchMetrics, 'zip'>;
+  readonly store: FileStore;
+  readonly batchMetrics: BatchMetrics;
 }
 
 /** Maximum number of archives that are sent at once by a front, and to one account. */

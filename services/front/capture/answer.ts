@@ -67,7 +67,7 @@ export function answerOfRecord(record: CaptureRecord, options: AnswerOptions): C
 export async function replayedAnswer(
   account: string,
   { uuid, region, data }: KeptAnswer,
-  deps: ReadStateDeps & { readonly store: Pick<FileStore, 'stat'> },
+  deps: ReadStateDeps & { readonly store: FileStore },
 ): Promise<CaptureAnswer> {
   if (data !== null) return { uuid, region, data, isReplayed: true };
   const record = await findState(deps, account, uuid);

@@ -6,7 +6,7 @@ import { canonical, sha256 } from './cache-key.ts';
 import { findState, type ReadStateDeps } from './capture-state.ts';
 
 export interface KeyedCaptureDeps extends ReadStateDeps {
-  readonly idempotency: Pick<Idempotency, 'acquire'>;
+  readonly idempotency: Idempotency;
 }
 
 /** A request for a capture, whose API key has been verified. */

@@ -32,13 +32,13 @@ import type { RegionSelector } from './regions.ts';
 
 export interface CapturePipelineDeps extends AcceptDeps, KeyedCaptureDeps, ExtractedDeps {
   readonly cdnUrl: string;
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly responseCache: Pick<ResponseCache, 'candidate' | 'acquire' | 'hit'>;
-  readonly admission: Pick<Admission, 'admit'>;
-  readonly dispatcher: Pick<Dispatcher, 'prepare' | 'deadlineOf'>;
-  readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
-  readonly regions: Pick<RegionSelector, 'estimatedWaitSeconds'>;
-  readonly statistics: Pick<Statistics, 'hit'>;
+  readonly authenticator: Authenticator;
+  readonly responseCache: ResponseCache;
+  readonly admission: Admission;
+  readonly dispatcher: Dispatcher;
+  readonly backgroundQueue: BackgroundQueue;
+  readonly regions: RegionSelector;
+  readonly statistics: Statistics;
 }
 
 /** A request for a capture that satisfies the schema. */

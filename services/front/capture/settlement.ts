@@ -65,12 +65,12 @@ interface SettleContext {
 }
 
 export interface SettlementDeps {
-  readonly captures: Pick<Captures, 'get' | 'end'>;
-  readonly store: Pick<FileStore, 'accept' | 'create' | 'discard' | 'copy' | 'remove'>;
-  readonly comparisons: Pick<PictureComparisons, 'compare'>;
-  readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
-  readonly tickets: Pick<Tickets, 'open'>;
-  readonly byteQuota: Pick<ByteQuota, 'reserve'>;
+  readonly captures: Captures;
+  readonly store: FileStore;
+  readonly comparisons: PictureComparisons;
+  readonly cache: Cache;
+  readonly tickets: Tickets;
+  readonly byteQuota: ByteQuota;
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Called for each settled result; `tokens`: the tokens that it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;

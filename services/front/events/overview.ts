@@ -5,7 +5,7 @@ import { regions as allRegions, type Region } from '@webcapture/shared/runtime/r
 import { overlayStatus, type StatusView } from '../status-cache.ts';
 
 export interface OverviewSource {
-  readonly fleet: Pick<Fleet, 'load' | 'heard'>;
+  readonly fleet: Fleet;
   readonly status: { readonly view: () => StatusView };
 }
 

@@ -17,6 +17,7 @@ import { createFrontMetrics } from '../../../services/front/metrics.ts';
 import { buildApp } from '../../../services/front/server.ts';
 import type { StatusView } from '../../../services/front/status-cache.ts';
 import { HistoryCache } from '../../../services/front/plugins/status-page/history-cache.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
 /** Client limits are off, because most tests send more invalid requests than a real client. */
@@ -68,19 +69,19 @@ export function buildAppAlone(
 ): Promise<FastifyInstance> {
   const { beyond = tooFar } = options;
   const authenticator = new Authenticator({
-    keys: {
+    keys: fake({
       get: async (hash: string) => {
         const value = (await options.lookUp?.(hash)) ?? options.key;
         return value === undefined ? null : { value, revision: 1 };
       },
-    },
-    accounts: { get: async () => null },
+    }),
+    accounts: fake({ get: async () => null }),
     defaultLimits: demoLimits,
     now: Date.now,
   });
   const keyIssuer = new KeyIssuer({
-    keys: { put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond },
-    linkSecrets: { rotate: beyond, endMadeBy: beyond },
+    keys: fake({ put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond }),
+    linkSecrets: fake({ rotate: beyond, endMadeBy: beyond }),
     onChange: beyond,
     onLinkSecret: beyond,
     now: Date.now,
@@ -116,20 +117,20 @@ export function buildAppAlone(
     policy: createEgressPolicy({ allow: [] }),
     cdnUrl,
     authenticator,
-    responseCache: {
+    responseCache: fake({
       candidate: async () => null,
       acquire: async () => ({ kind: 'lease', lease: null }),
       hit: () => null,
-    },
-    idempotency: { acquire: async () => ({ kind: 'lease', lease }) },
-    admission,
-    dispatcher: { prepare: options.dispatch ?? beyond, deadlineOf: () => 0 },
-    backgroundQueue: { enqueue: beyond },
-    regions,
-    captures,
-    followUps,
-    store,
-    statistics: { hit: beyond },
+    }),
+    idempotency: fake({ acquire: async () => ({ kind: 'lease', lease }) }),
+    admission: fake(admission),
+    dispatcher: fake({ prepare: options.dispatch ?? beyond, deadlineOf: () => 0 }),
+    backgroundQueue: fake({ enqueue: beyond }),
+    regions: fake(regions),
+    captures: fake(captures),
+    followUps: fake(followUps),
+    store: fake(store),
+    statistics: fake({ hit: beyond }),
     now,
     log: silentLog,
   });
@@ -151,30 +152,30 @@ export function buildAppAlone(
     signal: new AbortController().signal,
     session: unreachable(beyond),
     now: options.now ?? now,
-    store,
+    store: fake(store),
     authenticator,
-    links: { verify: options.verifyLink ?? beyond },
-    accounts: { get: beyond, create: beyond, change: beyond, list: beyond },
-    keys: { list: beyond, names: beyond, hasAny: beyond },
+    links: fake({ verify: options.verifyLink ?? beyond }),
+    accounts: fake({ get: beyond, create: beyond, change: beyond, list: beyond }),
+    keys: fake({ list: beyond, names: beyond, hasAny: beyond }),
     keyIssuer,
-    limiter: { inFlight: beyond },
-    admission,
+    limiter: fake({ inFlight: beyond }),
+    admission: fake(admission),
     limits,
     pipeline,
-    responseCache: { candidate: beyond, hit: beyond },
-    idempotency: { acquire: beyond },
-    statistics: { hit: beyond },
-    regions,
-    backgroundQueue: { enqueue: beyond, enqueueRefresh: beyond },
-    captures,
-    followUps,
-    tasks: { publish: beyond, schedule: beyond },
-    policy: { checkLiteral: beyond },
-    usage: { read: beyond },
-    embeddedShare: { limit: beyond, holdsFiles: true },
+    responseCache: fake({ candidate: beyond, hit: beyond }),
+    idempotency: fake({ acquire: beyond }),
+    statistics: fake({ hit: beyond }),
+    regions: fake(regions),
+    backgroundQueue: fake({ enqueue: beyond, enqueueRefresh: beyond }),
+    captures: fake(captures),
+    followUps: fake(followUps),
+    tasks: fake({ publish: beyond, schedule: beyond }),
+    policy: fake({ checkLiteral: beyond }),
+    usage: fake({ read: beyond }),
+    embeddedShare: fake({ limit: beyond, holdsFiles: true }),
     status: { view: options.view ?? beyond },
     statusHistory: options.history ?? new HistoryCache(),
-    fleet: { load: beyond, heard: beyond },
+    fleet: fake({ load: beyond, heard: beyond }),
     dashboardFolder: options.dashboardFolder ?? '/nowhere',
     signInCode: options.signInCode,
     presetKey: options.presetKey,

@@ -13,6 +13,7 @@ import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { EventStreams, type StreamEnd } from '../../../services/front/events/event-stream.ts';
 import { answerError } from '../../../services/front/http/errors.ts';
 import { RequestFacts } from '../../../services/front/http/request-facts.ts';
+import { fake } from '../../harness/fake.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send } from './accounts.ts';
@@ -282,12 +283,12 @@ test('an account that opens too many streams gets 429 with Retry-After, and othe
   const leaving = new AbortController().signal;
   const limits = { ...demoLimits, createdAt: 0, name: 'n' };
   const accountStreams = new AccountStreams({
-    authenticator: {
+    authenticator: fake({
       authenticate: async (authorization = '') => ({
         account: { id: authorization, ...limits },
         key: { id: randomUUID(), account: authorization, name: 'n', scopes, createdAt: 0 },
       }),
-    },
+    }),
     session: unreachable(() => {
       throw new ServiceError('INTERNAL_ERROR');
     }),

@@ -20,7 +20,7 @@ const maxErrorLength = 200;
  * unwritten attempts.
  */
 export class DeliveryLog {
-  readonly #deliveries: Pick<Deliveries, 'add'>;
+  readonly #deliveries: Deliveries;
   readonly #noted = new Map<string, readonly Delivery[]>();
   #count = 0;
   readonly #now: () => number;
@@ -28,7 +28,7 @@ export class DeliveryLog {
   readonly #writtenAt = new Map<string, number>();
 
   /** @param now monotonic milliseconds */
-  constructor(deliveries: Pick<Deliveries, 'add'>, now: () => number = () => performance.now()) {
+  constructor(deliveries: Deliveries, now: () => number = () => performance.now()) {
     this.#deliveries = deliveries;
     this.#now = now;
   }

@@ -26,7 +26,7 @@ export type AttemptResult =
     };
 
 export interface SendOptions extends Egress {
-  readonly policy: Pick<EgressPolicy, 'checkLiteral' | 'checkHost' | 'resolve'>;
+  readonly policy: EgressPolicy;
   /** Aborts the attempt, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Time limit from the DNS lookup to the response headers. Default: 10,000. */

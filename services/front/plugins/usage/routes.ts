@@ -33,12 +33,12 @@ import { pageQueryOf } from '../../validation/input.ts';
 import { callNats } from '../../nats.ts';
 
 export interface UsageDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly usage: Pick<AccountUsage, 'read'>;
-  readonly limiter: Pick<Limiter, 'inFlight'>;
-  readonly embeddedShare: Pick<EmbeddedShare, 'limit' | 'holdsFiles'>;
+  readonly authenticator: Authenticator;
+  readonly usage: AccountUsage;
+  readonly limiter: Limiter;
+  readonly embeddedShare: EmbeddedShare;
   readonly session: NatsSession;
-  readonly keys: Pick<Keys, 'names'>;
+  readonly keys: Keys;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
