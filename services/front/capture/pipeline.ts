@@ -12,7 +12,7 @@ import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { withRetryAfter, type Admission, type Reservation } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
-import { type IdempotencyLease, LeaseLostError, readIdempotencyKey } from '../idempotency/lease.ts';
+import { type Idempotency, type IdempotencyLease, LeaseLostError, readIdempotencyKey } from '../idempotency/lease.ts';
 import type { ResponseCache } from './response-cache.ts';
 import {
   acceptRequest,
@@ -21,19 +21,28 @@ import {
   assertPermitted,
   bytesAddedBy,
 } from './accept-request.ts';
-import { answerOfEnd, queuedAnswer, replayedAnswer, type AnswerOptions, type CaptureAnswer } from './answer.ts';
+import {
+  answerOfEnd,
+  keyedCapture,
+  queuedAnswer,
+  replayedAnswer,
+  type AnswerOptions,
+  type CaptureAnswer,
+} from './answer.ts';
 import type { AwaitedResult } from './await-end.ts';
 import type { BackgroundQueue } from './background-queue.ts';
+import { canonical, sha256 } from './cache-key.ts';
+import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
-import { acquireForCapture, type KeyedCaptureDeps } from './keyed-capture.ts';
 import { omitDefaults } from './omit-defaults.ts';
 import type { RegionSelector } from './regions.ts';
 
-export interface CapturePipelineDeps extends AcceptDeps, KeyedCaptureDeps, ExtractedDeps {
+export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
   readonly cdnUrl: string;
   readonly authenticator: Authenticator;
   readonly responseCache: ResponseCache;
+  readonly idempotency: Idempotency;
   readonly admission: Admission;
   readonly dispatcher: Dispatcher;
   readonly backgroundQueue: BackgroundQueue;
@@ -130,7 +139,7 @@ export class CapturePipeline {
     call: CaptureCall,
     facts: RequestFacts,
   ): Promise<CaptureAnswer | null> {
-    const { cdnUrl, now } = this.#deps;
+    const { idempotency, cdnUrl, now } = this.#deps;
     const { body, clientGone } = call;
     const { account } = caller;
     facts.trace.set(attributesOf(accepted));
@@ -140,12 +149,11 @@ export class CapturePipeline {
     const wanted = {
       account: account.id,
       key: idempotencyKey,
-      body: withoutSecrets(body, accepted, this.#deps),
-      view,
+      hashBody: () => sha256(canonical(withoutSecrets(body, accepted, this.#deps))),
       clientGone,
       wait: facts.wait,
     };
-    const turn = await acquireForCapture(wanted, this.#deps);
+    const turn = await idempotency.acquire(wanted, keyedCapture(account.id, view, this.#deps));
     if (turn.kind === 'client-gone') return null;
     if (turn.kind === 'answered') {
       facts.record = turn.answer;
