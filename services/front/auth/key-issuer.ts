@@ -16,7 +16,7 @@ interface MadeKey {
 interface KeyIssuerDeps {
   readonly keys: Keys;
   readonly linkSecrets: LinkSecrets;
-  /** Is called when a key has changed, so that caches drop it. */
+  /** Called when a key has changed; caches then drop the key. */
   readonly onChange: (hash: string) => void;
   /** Called with the id of a key whose signing secret has changed. */
   readonly onLinkSecret: (id: string) => void;

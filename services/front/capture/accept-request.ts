@@ -151,7 +151,7 @@ export interface NewCapture {
   readonly isolation?: Isolation | undefined;
   /** Cache key under which the capture is offered to equal requests. */
   readonly cacheKey?: CacheKey | undefined;
-  /** UUID of the batch that it belongs to. */
+  /** UUID of the batch to which the capture belongs. */
   readonly batch?: string | undefined;
   /** Keys that seal the secrets. */
   readonly secretsKeys?: SecretsKeys | undefined;

@@ -54,7 +54,7 @@ export function queuedAnswer(
   return { uuid, region, data: estimatedWaitSeconds === undefined ? data : { ...data, estimatedWaitSeconds } };
 }
 
-/** Returns the response for an existing record; null if it has failed, or if a client waits for it and it has not ended. */
+/** Returns the response for an existing record. Returns null if the capture has failed, or if it is interactive and has not ended. */
 function answerOfRecord(record: CaptureRecord, options: AnswerOptions): CaptureAnswer | null {
   if (record.outcome !== undefined) return answerOfEnd({ record, bytes: null, fromCache: false }, options);
   return record.priority === 'background' && isOpen(record) ? queuedAnswer(record, options) : null;

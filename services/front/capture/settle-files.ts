@@ -84,7 +84,9 @@ export async function acceptFiles(
   return { transition, file, bytes, release: (isStored: boolean) => compared?.release(isStored) };
 }
 
-/** Seals secrets of a former key with the current one, because a completed refresh has just opened them. */
+/**
+ * Seals the secrets again if they were sealed with a former key. The refresh that has just completed has opened them, so they are valid.
+ */
 function resealing(transition: Transition, secretsKeys: SecretsKeys | undefined): Transition {
   return (record, now) => {
     const next = transition(record, now);

@@ -59,7 +59,7 @@ export class DeliveryLog {
     }
     let failure: { readonly error: unknown } | undefined;
     await eachOf(due, parallel, async ([account, deliveries]) => {
-      // While NATS is unavailable, each further write would wait for its timeout.
+      // If NATS is unavailable, each further write would wait for its timeout, so the loop ends.
       if (failure === undefined) {
         try {
           await this.#deliveries.add(account, latest(deliveries));

@@ -186,7 +186,7 @@ function startTls(socket: Socket, host: string, isName: boolean, ca: string | un
     rejectUnauthorized: true,
   });
   secure.once('secureConnect', () => resolve(secure));
-  // The listener stays: a late error without a listener would end the process.
+  // The listener is never removed: a late error without a listener would end the process.
   secure.on('error', (error) => reject(explain(secure, error)));
   secure.once('close', () => reject(new DeliveryError('the connection was closed during the TLS handshake')));
   return promise;
