@@ -31,9 +31,9 @@ const publishTimeoutMs = 10_000;
 /** Adds jobs to the queues of captures, and removes them. */
 export class Jobs {
   readonly #session: NatsSession;
-  readonly #tickets: Pick<Tickets, 'sign'>;
+  readonly #tickets: Tickets;
 
-  constructor(session: NatsSession, tickets: Pick<Tickets, 'sign'>) {
+  constructor(session: NatsSession, tickets: Tickets) {
     this.#session = session;
     this.#tickets = tickets;
   }
