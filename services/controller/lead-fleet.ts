@@ -202,7 +202,7 @@ async function doTasks(jobs: LeaderJobs, term: Term): Promise<void> {
  * Sends renderers the time and the background shards with waiting captures. A front that has queued captures may have died before it sent
  * its signal, and no other process sends signals for the redeliveries of the server.
  */
-function sendRegionSignals({ session, regions, latest }: Pick<LeaderJobs, 'session' | 'regions' | 'latest'>): void {
+function sendRegionSignals({ session, regions, latest }: LeaderJobs): void {
   const queue = latest.get()?.facts.queue;
   for (const region of regions) {
     const shards = queue?.kind === 'answered' ? (queue.shards[region] ?? []) : [];

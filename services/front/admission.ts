@@ -18,9 +18,9 @@ import { callNats } from './nats.ts';
 const releaseTimeoutMs = 1000;
 
 export interface AdmissionDeps {
-  readonly limiter: Pick<Limiter, 'admit' | 'release'>;
-  readonly embeddedShare: Pick<EmbeddedShare, 'limit'>;
-  readonly captures: Pick<Captures, 'get'>;
+  readonly limiter: Limiter;
+  readonly embeddedShare: EmbeddedShare;
+  readonly captures: Captures;
   readonly log: Logger;
   /** Aborts background work. */
   readonly signal: AbortSignal;

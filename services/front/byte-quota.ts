@@ -76,10 +76,10 @@ const farBytes = 256 * 2 ** 20;
 const maxAccounts = 10_000;
 
 interface ByteQuotaDeps {
-  readonly accounts: Pick<Accounts, 'get'>;
-  readonly usage: Pick<AccountUsage, 'read'>;
+  readonly accounts: Accounts;
+  readonly usage: AccountUsage;
   readonly defaultLimits: AccountLimits;
-  readonly share: Pick<EmbeddedShare, 'limit'>;
+  readonly share: EmbeddedShare;
   /** The server's clock, Unix ms. */
   readonly now: () => number;
 }

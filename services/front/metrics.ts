@@ -4,7 +4,7 @@ import { type ComponentStatus, createComponentStatus } from '@webcapture/shared/
 import { causesOf, type ErrorCode, errorCodes, type FailureCause } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import { createTracedHistogram } from '@webcapture/shared/tracing/traced-histogram.ts';
-import type { IdempotencyResult } from './capture/idempotency.ts';
+import type { IdempotencyResult } from './idempotency/lease.ts';
 import type { CacheResult } from './capture/response-cache.ts';
 import { type SettlementOutcome, settlementOutcomes } from './capture/settlement-outcomes.ts';
 import { type ShedReason, shedReasons } from './http/client-limits.ts';

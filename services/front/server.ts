@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import swagger from '@fastify/swagger';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { Batches } from '@webcapture/shared/captures/batches.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import fastify, { LogController, type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
@@ -23,6 +24,7 @@ import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
 import { createBatchRoute, type CreateBatchDeps } from './batches/create-route.ts';
 import { createBatchMetrics } from './batches/metrics.ts';
 import { batchRoutes } from './batches/read-routes.ts';
+import { EventStreams } from './events/event-stream.ts';
 import { BodyShares } from './http/body-shares.ts';
 import { addressKey, Connections } from './http/connections.ts';
 import { ClientLimits, type ClientLimitOptions, type ShedReason } from './http/client-limits.ts';
@@ -69,7 +71,7 @@ type AppDeps = HttpDeps &
   Pick<CaptureBodyDeps, 'authenticator'> &
   CaptureRouteDeps &
   CaptureLinkDeps &
-  Omit<CreateBatchDeps, 'batchMetrics'> &
+  Omit<CreateBatchDeps, 'batches' | 'batchMetrics'> &
   SessionsDeps &
   CapturesDeps &
   FilesDeps &
@@ -78,8 +80,7 @@ type AppDeps = HttpDeps &
   WebhooksDeps &
   WebhookDeliveriesDeps &
   UsageDeps &
-  EventsDeps &
-  AdminDeps &
+  Omit<EventsDeps & AdminDeps, 'streams'> &
   StatusPageDeps &
   Omit<ThumbnailDeps, 'pictures'> &
   Omit<McpDeps, 'pictures'> &
@@ -147,12 +148,14 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const parser = new JsonParser(maxOpenBytes);
   app.addHook('onClose', () => parser.close());
   const pictures = createPictures(app, deps);
+  const batches = new Batches(deps.session);
   const batchMetrics = createBatchMetrics(deps.registry);
-  const accountStreams = new AccountStreams(deps);
+  const streams = new EventStreams(deps);
+  const accountStreams = new AccountStreams({ ...deps, streams });
   await app.register(async (scope) => {
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps);
-    createBatchRoute(scope, { ...deps, batchMetrics });
+    createBatchRoute(scope, { ...deps, batches, batchMetrics });
     createSessionRoute(scope, deps);
     mergePlugin(scope, deps);
     mcpRoute(scope, { ...deps, pictures });
@@ -160,7 +163,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   captureLinkRoute(app, deps);
   capturesRoutes(app, deps);
   sessionsRoutes(app, deps);
-  batchRoutes(app, { ...deps, accountStreams, batchMetrics });
+  batchRoutes(app, { ...deps, batches, batchMetrics, accountStreams });
   diagnosticsRoutes(app, deps);
   filesRoutes(app, deps);
   keysRoutes(app, deps);
@@ -169,7 +172,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   webhookDeliveriesRoutes(app, deps);
   usageRoutes(app, deps);
   eventsRoute(app, accountStreams);
-  await adminRoutes(app, deps);
+  await adminRoutes(app, { ...deps, streams });
   statusRoutes(app, deps.status);
   statusPageRoutes(app, deps);
   devicesRoute(app);

@@ -17,7 +17,7 @@ import type { ConnectionMonitor } from './nats.ts';
 /** Caches the controller's status report, so that GET /status needs no request. */
 export class StatusCache {
   readonly #installed: readonly Region[];
-  readonly #link: Pick<ConnectionMonitor, 'downForMs'>;
+  readonly #link: ConnectionMonitor;
   readonly #clock: { readonly now: () => number; readonly monotonic: () => number };
   #report: StatusReport | null = null;
   #heardAt = 0;
@@ -26,7 +26,7 @@ export class StatusCache {
 
   constructor(
     installed: readonly Region[],
-    link: Pick<ConnectionMonitor, 'downForMs'>,
+    link: ConnectionMonitor,
     clock: { readonly now: () => number; readonly monotonic: () => number },
   ) {
     this.#installed = installed;

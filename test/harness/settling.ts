@@ -18,6 +18,7 @@ import { Accounts, readDefaultLimits } from '@webcapture/shared/accounts/account
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';
 import { ByteQuota } from '../../services/front/byte-quota.ts';
 import { PictureComparisons } from '../../services/front/pictures/picture-comparisons.ts';
+import { fake } from './fake.ts';
 
 /** The result settler of a front, with its outcomes and log. */
 export class SettlingParts {
@@ -56,7 +57,7 @@ export class SettlingParts {
         accounts: new Accounts(session),
         usage: new AccountUsage(session),
         defaultLimits: readDefaultLimits(new EnvReader({})),
-        share: { limit: () => undefined },
+        share: fake({ limit: () => undefined }),
         now: session.now,
       }),
       sessions: new Sessions(session),

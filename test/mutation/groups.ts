@@ -41,7 +41,7 @@ export const acting = [
   'services/front/auth/key-issuer.ts',
   'services/front/auth/keys.ts',
   'services/front/auth/preset-key.ts',
-  'services/front/capture/idempotency.ts',
+  'services/front/idempotency/lease.ts',
   'services/renderer/browser/isolated-world.ts',
   'services/shared/nats/connect.ts',
 ];

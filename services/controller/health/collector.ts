@@ -16,9 +16,9 @@ export interface CollectorParts {
   readonly regions: readonly InstalledRegion[];
   /** Maximum number of slots by region for which background captures count; a missing region has no maximum. */
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
-  readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
+  readonly fleet: Fleet;
   readonly storage: { readonly facts: StorageFacts | null };
-  readonly clusters: Pick<ClusterReports, 'of' | 'unreportedForMs' | 'list'>;
+  readonly clusters: ClusterReports;
   /** Regions that have not worked yet. */
   readonly pending: () => ReadonlySet<Region>;
   readonly canaries: { of(region: Region): CanaryFacts | null };

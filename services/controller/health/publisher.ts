@@ -11,7 +11,7 @@ import type { StatusHistory } from './status-history.ts';
 export interface PublisherParts {
   readonly lease: Pick<Lease, 'holds'>;
   readonly writer: StatusWriter;
-  readonly history: Pick<StatusHistory, 'observe'>;
+  readonly history: StatusHistory;
   readonly metrics: ControllerMetrics;
   readonly log: Logger;
   /** Interval of status writes when nothing changes. */

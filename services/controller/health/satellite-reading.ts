@@ -30,8 +30,8 @@ export interface SatelliteView {
   readonly upForMs: number;
   /** Maximum age of a usable status. */
   readonly staleMs: number;
-  readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
-  readonly clusters: Pick<ClusterReports, 'of'>;
+  readonly fleet: Fleet;
+  readonly clusters: ClusterReports;
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
 }
 

@@ -9,9 +9,9 @@ import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
 import type { TaskOf, Tasks } from '@webcapture/shared/queue/tasks.ts';
 
 export interface BatchTaskDeps {
-  readonly batches: Pick<Batches, 'get' | 'change'>;
-  readonly captures: Pick<Captures, 'get'>;
-  readonly tasks: Pick<Tasks, 'publish' | 'schedule'>;
+  readonly batches: Batches;
+  readonly captures: Captures;
+  readonly tasks: Tasks;
   readonly readItems: (batch: BatchRecord) => Promise<readonly BatchItem[]>;
   /** Unix milliseconds. */
   readonly now: () => number;

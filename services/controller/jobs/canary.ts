@@ -24,7 +24,7 @@ import { repeat } from '../loops.ts';
 const absentMs = 500;
 
 export interface CanaryRoundsOptions extends CanaryParts {
-  readonly fleet: Pick<Fleet, 'serving'>;
+  readonly fleet: Fleet;
   readonly canaryResults: CanaryResults;
   readonly regions: readonly Region[];
   /** Interval of the canaries; 0 disables them. */

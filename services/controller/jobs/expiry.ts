@@ -26,9 +26,9 @@ import { eachOf } from '../loops.ts';
 const minuteMs = 60_000;
 
 export interface ExpiryDeps {
-  readonly captures: Pick<Captures, 'change'>;
-  readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly expiryIndex: Pick<ExpiryIndex, 'add'>;
+  readonly captures: Captures;
+  readonly tasks: Tasks;
+  readonly expiryIndex: ExpiryIndex;
   readonly removeCaptureFiles: (record: CaptureRecord) => Promise<void>;
   /** Unix milliseconds. */
   readonly now?: () => number;
@@ -77,8 +77,8 @@ const outageSize = 20;
 
 export interface ExpirySweepDeps extends ExpiryDeps {
   readonly session: NatsSession;
-  readonly expiryIndex: Pick<ExpiryIndex, 'add' | 'write'>;
-  readonly metrics: Pick<ControllerMetrics, 'tasks' | 'expiryLag'>;
+  readonly expiryIndex: ExpiryIndex;
+  readonly metrics: ControllerMetrics;
   readonly log: Logger;
 }
 

@@ -14,10 +14,10 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { recoverLostJob, type RecoveryDeps } from '../recovery/lost-jobs.ts';
 
 export interface RefreshDeps extends RecoveryDeps {
-  readonly captures: Pick<Captures, 'get' | 'change'>;
-  readonly accounts: Pick<Accounts, 'get'>;
-  readonly limiter: Pick<Limiter, 'admit' | 'release'>;
-  readonly fleet: Pick<Fleet, 'load'>;
+  readonly captures: Captures;
+  readonly accounts: Accounts;
+  readonly limiter: Limiter;
+  readonly fleet: Fleet;
   readonly regions: readonly Region[];
   readonly defaultLimits: AccountLimits;
   /** Whether the captures of accounts with the permission may ignore TLS errors. */

@@ -33,7 +33,7 @@ export class TaskDeferredError extends Error {
 
 export interface RunTasksDeps {
   readonly inbox: PullInbox;
-  readonly metrics: Pick<ControllerMetrics, 'tasks'>;
+  readonly metrics: ControllerMetrics;
   readonly log: Logger;
 }
 

@@ -61,9 +61,9 @@ export interface AuditState {
 
 export interface AuditDeps {
   readonly session: NatsSession;
-  readonly captures: Pick<Captures, 'get'>;
-  readonly tasks: Pick<Tasks, 'publish' | 'schedule'>;
-  readonly expiryIndex: Pick<ExpiryIndex, 'add'>;
+  readonly captures: Captures;
+  readonly tasks: Tasks;
+  readonly expiryIndex: ExpiryIndex;
   readonly live: Entries;
   readonly auditMetrics: AuditMetrics;
   readonly log: Logger;

@@ -29,10 +29,10 @@ const unknownVersion = 'No renderer of the region knows this kind of capture. Up
 export interface DeadLetterDeps {
   readonly session: NatsSession;
   readonly inbox: PullInbox;
-  readonly captures: Pick<Captures, 'get'>;
+  readonly captures: Captures;
   readonly jobs: Jobs;
   readonly failCapture: FailCapture;
-  readonly deadLetters: Pick<DeadLetters, 'add'>;
+  readonly deadLetters: DeadLetters;
   readonly log: Logger;
 }
 

@@ -29,10 +29,10 @@ const redeliveryMs = 100;
 
 export interface DeadRenderersDeps {
   readonly session: NatsSession;
-  readonly fleet: Pick<Fleet, 'silent' | 'replaced'>;
+  readonly fleet: Fleet;
   /** False shortly after a reconnection, when heartbeats have not arrived yet. */
   readonly isFleetKnown: () => boolean;
-  readonly metrics: Pick<ControllerMetrics, 'returnedJobs'>;
+  readonly metrics: ControllerMetrics;
   readonly log: Logger;
   /** A monotonic clock. */
   readonly now?: () => number;

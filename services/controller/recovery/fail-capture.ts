@@ -39,9 +39,9 @@ export type FailCapture = (job: FailableJob, failure: JobFailure) => Promise<boo
 
 export function createFailCapture(deps: {
   readonly session: NatsSession;
-  readonly captures: Pick<Captures, 'end'>;
-  readonly followUps: Pick<FollowUps, 'schedule'>;
-  readonly metrics: Pick<ControllerMetrics, 'failed'>;
+  readonly captures: Captures;
+  readonly followUps: FollowUps;
+  readonly metrics: ControllerMetrics;
   readonly log: Logger;
 }): FailCapture {
   const { session, captures, followUps, metrics, log } = deps;

@@ -16,11 +16,11 @@ const unwrittenMs = 120_000;
 const publishTimeoutMs = 10_000;
 
 export interface RecoveryDeps {
-  readonly captures: Pick<Captures, 'get'>;
-  readonly jobs: Pick<Jobs, 'publish'>;
-  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly captures: Captures;
+  readonly jobs: Jobs;
+  readonly tasks: Tasks;
   readonly failCapture: FailCapture;
-  readonly followUps: Pick<FollowUps, 'schedule'>;
+  readonly followUps: FollowUps;
   readonly now?: () => number;
 }
 

@@ -25,7 +25,7 @@ export interface OverdueSweepDeps {
   readonly captures: Captures;
   readonly jobs: Jobs;
   readonly failCapture: FailCapture;
-  readonly followUps: Pick<FollowUps, 'schedule'>;
+  readonly followUps: FollowUps;
   /** Unix milliseconds; default: the server's clock. */
   readonly now?: () => number;
 }

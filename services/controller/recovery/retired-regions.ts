@@ -23,13 +23,13 @@ const parallel = 16;
 
 export interface RetiredRegionsDeps {
   readonly session: NatsSession;
-  readonly live: Pick<Entries, 'get'>;
+  readonly live: Entries;
   /** The regions of this controller. */
   readonly regions: readonly Region[];
-  readonly fleet: Pick<Fleet, 'fresh' | 'load'>;
+  readonly fleet: Fleet;
   /** False shortly after a reconnection, when heartbeats have not arrived yet. */
   readonly isFleetKnown: () => boolean;
-  readonly jobs: Pick<Jobs, 'remove'>;
+  readonly jobs: Jobs;
   readonly failCapture: FailCapture;
   readonly log: Logger;
 }

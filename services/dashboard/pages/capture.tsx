@@ -1,35 +1,30 @@
-import type { Capture, CaptureHistory, CaptureResult } from '@webcapture/client';
+import type { Capture, CaptureHistory } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../shell/errors.ts';
-import { formatBytes, formatDuration, formatShare } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { type Query, useQuery } from '../shell/query.ts';
 import { linkTo, linkToPlayground } from '../shell/routes.ts';
 import { client, hasScope } from '../shell/session.ts';
-import { DataTable, type Column } from '../widgets/data-table.tsx';
 import { confirm } from '../widgets/dialog.tsx';
-import { Badge } from '../widgets/figures.tsx';
-import { Empty, Loaded, Loading } from '../widgets/states.tsx';
+import { Loaded } from '../widgets/states.tsx';
 import { toast } from '../widgets/toast.tsx';
 import './captures/captures.css';
 import { Comparison } from './captures/comparison.tsx';
 import { EarlierPictures } from './captures/earlier-pictures.tsx';
 import { Facts, RequestOptions } from './captures/facts.tsx';
-import { type Picture, type Pictures, usePictures } from './captures/picture.ts';
+import { History } from './captures/history.tsx';
+import { PictureCard } from './captures/picture-card.tsx';
+import { type Pictures, usePictures } from './captures/picture.ts';
 import { StatusBadge } from './captures/status-badge.tsx';
-import { Deliveries, Redeliver } from '../views/deliveries.tsx';
 import { Diagnostics } from '../views/diagnostics.tsx';
 import { Extracted } from '../views/extracted.tsx';
 import { Report } from '../views/report.tsx';
-import { useObjectUrl } from '../widgets/blob-image.tsx';
 import { CopyButton } from '../widgets/copy-button.tsx';
 import { Card } from '../widgets/card.tsx';
 import { neutralText, truncated } from '../widgets/neutral-text.ts';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
 import { useEvents } from '../shell/events.ts';
-import { Ago } from '../widgets/time.tsx';
-import { Viewer } from '../widgets/viewer.tsx';
 
 /** Poll interval while the event stream is down and a capture or refresh is in progress. */
 const pollMs = 3000;
@@ -192,7 +187,7 @@ function Details({
       <StatusSummary capture={capture} />
       <div class="capture-columns">
         {(capture.status === 'completed' || isPending(capture)) && (
-          <PictureCard capture={capture} pictures={pictures} />
+          <PictureCard capture={capture} title={titleOf(capture)} pictures={pictures} />
         )}
         <div>
           <Card id="facts" title="Facts">
@@ -268,142 +263,3 @@ function describeStatus(capture: Capture): string {
       return 'The capture was deleted. Its record stays for 90 days.';
   }
 }
-
-function PictureCard({ capture, pictures }: { readonly capture: Capture; readonly pictures: Pictures }) {
-  return (
-    <Card
-      id="picture"
-      title="Picture"
-      class="picture-card"
-      aside={
-        pictures.current?.isFile === false &&
-        capture.status === 'completed' && (
-          <span class="muted">A preview, which may show only the top. Open the file to see all of it.</span>
-        )
-      }
-    >
-      <PictureBody capture={capture} pictures={pictures} />
-    </Card>
-  );
-}
-
-function PictureBody({ capture, pictures }: { readonly capture: Capture; readonly pictures: Pictures }) {
-  if (!('report' in capture)) return <Loading label="No picture yet" />;
-  if (capture.metadata.format === 'pdf') return <PdfFile capture={capture} />;
-  if (pictures.current === undefined && !pictures.isLoading) return <Empty title="The picture cannot be shown here" />;
-  return (
-    <ShownPicture
-      picture={pictures.current}
-      size={pictures.current ?? capture.metadata}
-      alt={`Picture of ${titleOf(capture)}`}
-    />
-  );
-}
-
-function ShownPicture({
-  picture,
-  size: { width, height },
-  alt,
-}: {
-  /** Undefined while the picture is loading. */
-  readonly picture: Picture | undefined;
-  readonly size: Pick<Picture, 'width' | 'height'>;
-  readonly alt: string;
-}) {
-  const src = useObjectUrl(picture?.blob);
-  return <Viewer src={src} width={width} height={height} alt={alt} />;
-}
-
-function PdfFile({ capture: { fileUrl, metadata } }: { readonly capture: CaptureResult }) {
-  return (
-    <Empty title="PDF document">
-      <a href={fileUrl} target="_blank" rel="noopener noreferrer">
-        Open the PDF
-      </a>{' '}
-      ({formatBytes(metadata.fileSizeBytes)})
-    </Empty>
-  );
-}
-
-function History({
-  capture,
-  history,
-  onChanged,
-}: {
-  readonly capture: Capture;
-  readonly history: Query<CaptureHistory>;
-  readonly onChanged: () => void;
-}) {
-  const webhook = 'webhook' in capture ? capture.webhook : undefined;
-  const isDeliverable = webhook !== undefined && webhook.event !== null && webhook.state !== 'pending';
-  return (
-    <Loaded query={history} label="Loading the history…">
-      {({ refreshes, deliveries }) => (
-        <>
-          {refreshes.length > 0 && (
-            <Card id="refreshes" title="Refreshes">
-              <DataTable
-                caption="Refreshes"
-                columns={refreshColumns}
-                rows={refreshes}
-                rowKey={({ number }) => String(number)}
-              />
-            </Card>
-          )}
-          {(webhook !== undefined || deliveries.length > 0) && (
-            <Card
-              id="deliveries"
-              title="Webhook deliveries"
-              aside={isDeliverable && <Redeliver uuid={capture.uuid} onDone={onChanged} />}
-            >
-              <Deliveries
-                deliveries={deliveries}
-                onRedeliver={onChanged}
-                empty={<p class="card-body muted">No deliveries yet.</p>}
-              />
-            </Card>
-          )}
-        </>
-      )}
-    </Loaded>
-  );
-}
-
-const refreshColumns: readonly Column<CaptureHistory['refreshes'][number]>[] = [
-  { key: 'number', title: 'Refresh', render: ({ number }) => `#${number}` },
-  {
-    key: 'state',
-    title: 'State',
-    render: ({ state, error }) => (
-      <>
-        <Badge tone={state === 'completed' ? 'good' : state === 'failed' ? 'bad' : 'busy'}>{state}</Badge>{' '}
-        {error !== null && <UntrustedText text={error.message} max={120} />}
-      </>
-    ),
-  },
-  { key: 'by', title: 'Requested by', render: ({ by }) => by, isMinor: true },
-  { key: 'accepted', title: 'Accepted', render: ({ acceptedAt }) => <Ago at={acceptedAt} /> },
-  {
-    key: 'took',
-    title: 'Duration',
-    align: 'end',
-    isMinor: true,
-    render: ({ acceptedAt, endedAt }) =>
-      endedAt === null ? '–' : formatDuration(Math.max(0, Date.parse(endedAt) - Date.parse(acceptedAt))),
-  },
-  {
-    key: 'changed',
-    title: 'Changed',
-    align: 'end',
-    render: ({ comparison }) => formatShare(comparison?.changedShare ?? null),
-  },
-  {
-    key: 'file',
-    title: 'File',
-    align: 'end',
-    render: ({ width, height, fileSizeBytes }) =>
-      width === null || height === null || fileSizeBytes === null
-        ? '–'
-        : `${width} × ${height}, ${formatBytes(fileSizeBytes)}`,
-  },
-];

@@ -5,8 +5,9 @@ import {
   deadLettersSchema,
 } from '@webcapture/shared/api/admin.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
-import type { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
-import type { NotableCaptures } from '@webcapture/shared/statistics/notable-captures.ts';
+import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
+import { NotableCaptures } from '@webcapture/shared/statistics/notable-captures.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { FastifyInstance } from 'fastify';
 import { callNats } from '../nats.ts';
 import { pageQueryOf } from '../validation/input.ts';
@@ -14,12 +15,13 @@ import { adminOperation, adminRefusals, example, failureAnswers, sendData, succe
 import { adminCapturesExample, deadLettersExample } from './account-examples.ts';
 
 export interface AdminCapturesDeps {
-  readonly notableCaptures: Pick<NotableCaptures, 'list'>;
-  readonly deadLetters: Pick<DeadLetters, 'list'>;
+  readonly session: NatsSession;
 }
 
 /** GET /admin/captures and GET /admin/dead-letters: captures and jobs that an operator may want to investigate. */
-export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, deadLetters }: AdminCapturesDeps): void {
+export function adminCapturesRoutes(app: FastifyInstance, { session }: AdminCapturesDeps): void {
+  const notableCaptures = new NotableCaptures(session);
+  const deadLetters = new DeadLetters(session);
   app.get<{ Querystring: AdminCapturesQuery }>('/admin/captures', {
     schema: {
       operationId: 'listNotableCaptures',

@@ -2,7 +2,7 @@ import { overviewSchema } from '@webcapture/shared/api/admin.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../events/event-stream.ts';
-import type { OverviewCache } from '../events/overview.ts';
+import { OverviewCache, type OverviewSource } from '../events/overview.ts';
 import {
   adminOperation,
   adminRefusals,
@@ -15,15 +15,17 @@ import {
 import { overviewExample } from './account-examples.ts';
 
 export interface AdminFleetDeps {
-  readonly overview: Pick<OverviewCache, 'view' | 'follow'>;
-  readonly streams: Pick<EventStreams, 'reserve'>;
+  readonly fleet: OverviewSource['fleet'];
+  readonly status: OverviewSource['status'];
+  readonly streams: EventStreams;
 }
 
 /** Maximum number of concurrent streams of all operators on one front. */
 const maxStreams = 20;
 
 /** GET /admin/overview and GET /admin/events: the state of the fleet. */
-export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: AdminFleetDeps): void {
+export function adminFleetRoutes(app: FastifyInstance, { fleet, status, streams }: AdminFleetDeps): void {
+  const overview = new OverviewCache({ fleet, status });
   app.get('/admin/overview', {
     schema: {
       operationId: 'getOverview',

@@ -7,9 +7,10 @@ import {
 } from '@webcapture/shared/api/admin.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import type { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
+import { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
 import { addDay, countsOf, newDay, type UsageDay } from '@webcapture/shared/statistics/usage-day.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { FastifyInstance } from 'fastify';
 import { callNats } from '../nats.ts';
 import { pageQueryOf } from '../validation/input.ts';
@@ -17,14 +18,15 @@ import { adminOperation, adminRefusals, example, failureAnswers, sendData, succe
 import { adminUsageExample } from './account-examples.ts';
 
 export interface AdminUsageDeps {
-  readonly usageHistory: Pick<UsageHistory, 'sumByAccount'>;
-  readonly accounts: Pick<Accounts, 'get'>;
+  readonly session: NatsSession;
+  readonly accounts: Accounts;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** GET /admin/usage: the accounts that use the service most. */
-export function adminUsageRoute(app: FastifyInstance, { usageHistory, accounts, now }: AdminUsageDeps): void {
+export function adminUsageRoute(app: FastifyInstance, { session, accounts, now }: AdminUsageDeps): void {
+  const usageHistory = new UsageHistory(session);
   app.get<{ Querystring: AdminUsageQuery }>('/admin/usage', {
     schema: {
       operationId: 'getUsageByAccount',

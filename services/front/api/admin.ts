@@ -43,10 +43,10 @@ export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps, AdminUsage
   readonly adminToken: string | undefined;
   /** Limits of accounts that have no limits of their own. */
   readonly defaultLimits: AccountLimits;
-  readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
-  readonly authenticator: Pick<Authenticator, 'forgetAccount'>;
-  readonly keys: Pick<Keys, 'hasAny'>;
-  readonly keyIssuer: Pick<KeyIssuer, 'make' | 'revoke'>;
+  readonly accounts: Accounts;
+  readonly authenticator: Authenticator;
+  readonly keys: Keys;
+  readonly keyIssuer: KeyIssuer;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

@@ -28,9 +28,9 @@ declare module 'fastify' {
 }
 
 export interface CaptureBodyDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly authenticator: Authenticator;
   readonly limits: ClientLimits;
-  readonly connections: Pick<Connections, 'pause'>;
+  readonly connections: Connections;
   readonly shares: BodyShares;
   readonly parser: JsonParser;
   readonly shed: (reason: ShedReason) => void;

@@ -33,10 +33,14 @@ import {
 } from './capture-examples.ts';
 import { sendCapture } from './send-file.ts';
 
-export interface CaptureRouteDeps {
-  readonly pipeline: Pick<CapturePipeline, 'capture'>;
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
-  readonly metrics: Pick<FrontMetrics, 'capture'>;
+/** What captures a page for a route, and counts its outcome. */
+export interface CaptureCallDeps {
+  readonly pipeline: CapturePipeline;
+  readonly metrics: FrontMetrics;
+}
+
+export interface CaptureRouteDeps extends CaptureCallDeps {
+  readonly store: FileStore;
 }
 
 /** POST /capture. */
@@ -70,7 +74,7 @@ export function answerCapture(
   { facts }: FastifyRequest,
   reply: FastifyReply,
   call: CaptureCall,
-  deps: Pick<CaptureRouteDeps, 'pipeline' | 'metrics'>,
+  deps: CaptureCallDeps,
   send: (answer: CaptureAnswer) => Promise<FastifyReply> | FastifyReply,
 ): Promise<FastifyReply> {
   const { pipeline } = deps;
@@ -83,7 +87,7 @@ async function streamCapture(
   request: FastifyRequest,
   reply: FastifyReply,
   call: CaptureCall,
-  deps: Pick<CaptureRouteDeps, 'pipeline' | 'metrics'>,
+  deps: CaptureCallDeps,
 ): Promise<FastifyReply> {
   const stream = new CaptureStream(request, reply, () => setCaptureHeaders(reply, request.facts));
   const followed = { ...call, onProgress: (progress: CaptureProgress) => stream.progress(progress) };
@@ -102,7 +106,7 @@ async function streamCapture(
 export async function countCapture<T>(
   { body }: CaptureCall,
   facts: RequestFacts,
-  { metrics }: Pick<CaptureRouteDeps, 'metrics'>,
+  { metrics }: CaptureCallDeps,
   capture: () => Promise<CaptureAnswer | null>,
   use: (answer: CaptureAnswer | null) => Promise<T> | T,
 ): Promise<T> {

@@ -3,13 +3,17 @@ import { type CaptureListQuery, captureListQuerySchema, pageSchema } from '@webc
 import { captureHistorySchema } from '@webcapture/shared/api/capture-history.ts';
 import { captureStateSchema } from '@webcapture/shared/api/capture.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import type { CaptureList } from '../capture/capture-list.ts';
+import { CaptureList } from '../capture/capture-list.ts';
 import { dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
 import { remove } from '@webcapture/shared/captures/transitions.ts';
 import { historyView } from '@webcapture/shared/captures/history.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
 import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -41,11 +45,10 @@ import {
 
 export interface CapturesDeps extends RequestRefreshDeps, ExtractedDeps {
   readonly cdnUrl: string;
-  readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
-  readonly captureList: Pick<CaptureList, 'list'>;
-  readonly tasks: Pick<Tasks, 'schedule'>;
-  /** Removes all files of a capture; its record stays. */
-  readonly removeCaptureFiles: (record: CaptureRecord) => Promise<void>;
+  readonly captures: Captures;
+  readonly session: NatsSession;
+  readonly tasks: Tasks;
+  readonly store: FileStore;
   readonly log: Logger;
 }
 
@@ -58,7 +61,8 @@ export function capturesRoutes(app: FastifyInstance, deps: CapturesDeps): void {
   deleteRoute(app, deps);
 }
 
-function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, now }: CapturesDeps): void {
+function listRoute(app: FastifyInstance, { authenticator, session, cdnUrl, now }: CapturesDeps): void {
+  const captureList = new CaptureList(session, undefined, now);
   app.get<{ Querystring: CaptureListQuery }>('/captures', {
     schema: {
       operationId: 'listCaptures',
@@ -152,7 +156,8 @@ function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
 
 /** Cancels a queued capture, or removes the file of one that has ended. */
 function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
-  const { authenticator, tasks, followUps, removeCaptureFiles, cdnUrl, log } = deps;
+  const { authenticator, tasks, followUps, session, store, cdnUrl, log } = deps;
+  const cache = new Cache(session);
   app.delete<{ Params: { uuid: string } }>('/captures/:uuid', {
     schema: {
       operationId: 'deleteCapture',
@@ -185,8 +190,9 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       }
       await followUps.schedule(record);
       // The leader repeats the removal, so a failure here only delays it.
-      await removeCaptureFiles(record).catch((error: unknown) =>
-        log.warn({ err: error }, 'the file of a deleted capture could not be removed; the leader removes it later'),
+      await removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }).catch(
+        (error: unknown) =>
+          log.warn({ err: error }, 'the file of a deleted capture could not be removed; the leader removes it later'),
       );
       const view = captureView(record, { cdnUrl, now: deps.now() });
       return sendData(reply, view);

@@ -18,8 +18,8 @@ import { diagnosticsExample } from './capture-examples.ts';
 import { containment } from './send-file.ts';
 
 export interface DiagnosticsDeps extends ReadStateDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly authenticator: Authenticator;
+  readonly store: FileStore;
 }
 
 const readTimeoutMs = 10_000;

@@ -1,10 +1,11 @@
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { hashKey } from '../auth/keys.ts';
-import type { CaptureEvents } from '../events/capture-events.ts';
+import { CaptureEvents } from '../events/capture-events.ts';
 import type { EventStream, EventStreams } from '../events/event-stream.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { TokenBuckets } from '../http/token-buckets.ts';
@@ -12,9 +13,11 @@ import { eventStreamAnswer, failureAnswers, keyRefusals } from './answers.ts';
 import { captureEventExample } from './capture-examples.ts';
 
 export interface EventsDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly captureEvents: Pick<CaptureEvents, 'listen' | 'onKeyChange'>;
-  readonly streams: Pick<EventStreams, 'reserve'>;
+  readonly authenticator: Authenticator;
+  readonly session: NatsSession;
+  readonly streams: EventStreams;
+  /** Aborts when this front drains. */
+  readonly leaving: AbortSignal;
 }
 
 /** Maximum number of concurrent streams of one API key on one front. */
@@ -41,10 +44,12 @@ interface StreamContent {
 /** Opens streams of server-sent events about the captures of the account of an API key. */
 export class AccountStreams {
   readonly #deps: EventsDeps;
+  readonly #captureEvents: CaptureEvents;
   readonly #opened = new TokenBuckets(openings);
 
   constructor(deps: EventsDeps) {
     this.#deps = deps;
+    this.#captureEvents = new CaptureEvents(deps.session, deps.leaving);
   }
 
   /** Returns the hook that must run first on a route whose handler calls {@link open}. */
@@ -62,7 +67,8 @@ export class AccountStreams {
     reply: FastifyReply,
     contentOf: (stream: EventStream) => StreamContent,
   ): Promise<FastifyReply> {
-    const { authenticator, captureEvents, streams } = this.#deps;
+    const { authenticator, streams } = this.#deps;
+    const captureEvents = this.#captureEvents;
     const opened = this.#opened;
     const { key, account } = callerOf(request);
     const { authorization } = request.headers;

@@ -30,9 +30,9 @@ export const revokeKeyQuery = queryOf(revokeKeyQuerySchema);
 export const defaultScopes = ['capture', 'read'] as const;
 
 export interface KeysDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly keys: Pick<Keys, 'list'>;
-  readonly keyIssuer: Pick<KeyIssuer, 'makeWith' | 'rotate' | 'revoke'>;
+  readonly authenticator: Authenticator;
+  readonly keys: Keys;
+  readonly keyIssuer: KeyIssuer;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

@@ -20,7 +20,7 @@ export const containment = {
  *
  * @throws ServiceError STORAGE_FAILED
  */
-export async function fileBody(store: Pick<FileStore, 'read'>, file: StoredFile, range?: ByteRange): Promise<Readable> {
+export async function fileBody(store: FileStore, file: StoredFile, range?: ByteRange): Promise<Readable> {
   const parts = store.read(file, range)[Symbol.asyncIterator]();
   const first = await parts.next();
   async function* all() {
@@ -45,7 +45,7 @@ export function disconnectWhenStalled({ raw }: FastifyReply): void {
 export async function sendCapture(
   reply: FastifyReply,
   { record, outcome, bytes }: CaptureFile,
-  store: Pick<FileStore, 'stat' | 'read'>,
+  store: FileStore,
 ): Promise<FastifyReply> {
   const { body, size } = bytes === null ? await readFile(record.fileName, store) : { body: bytes, size: bytes.length };
   disconnectWhenStalled(reply);
@@ -60,14 +60,14 @@ export async function sendCapture(
     .send(body);
 }
 
-async function readFile(name: string, store: Pick<FileStore, 'stat' | 'read'>) {
+async function readFile(name: string, store: FileStore) {
   const file = await store.stat(name);
   if (file === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture no longer exists.');
   return { body: await fileBody(store, file), size: file.size };
 }
 
 interface SendFileOptions {
-  readonly store: Pick<FileStore, 'read'>;
+  readonly store: FileStore;
   /** Unix milliseconds. */
   readonly now: number;
   /** Time until which caches may keep the response, unless the file expires earlier; Unix milliseconds. */

@@ -14,8 +14,8 @@ import { example, failureAnswers, keyRefusals, sendData, successAnswer } from '.
 import { keyExample } from './account-examples.ts';
 
 export interface SigningSecretDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly keyIssuer: Pick<KeyIssuer, 'makeLinkSecret'>;
+  readonly authenticator: Authenticator;
+  readonly keyIssuer: KeyIssuer;
 }
 
 const secretExample: NewSigningSecret = { keyId: keyExample.id, secret: 'wcs_…', previousUntil: null };

@@ -9,12 +9,13 @@ import {
 import { webhookViewSchema } from '@webcapture/shared/api/capture.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import { testEvent } from '@webcapture/shared/api/webhook.ts';
-import type { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
+import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { redeliver } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import { webhookView } from '@webcapture/shared/captures/view.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
 import { messageId, receiverOf, type Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
@@ -40,11 +41,11 @@ import { bodyExamples } from './account-examples.ts';
 import { deliveriesExample, redeliveryExample } from './capture-examples.ts';
 
 export interface WebhookDeliveriesDeps extends ReadStateDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
-  readonly deliveries: Pick<Deliveries, 'list'>;
-  readonly tasks: Pick<Tasks, 'publish' | 'schedule'>;
-  readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
+  readonly authenticator: Authenticator;
+  readonly captures: Captures;
+  readonly session: NatsSession;
+  readonly tasks: Tasks;
+  readonly policy: EgressPolicy;
 }
 
 /** Maximum number of test events and redeliveries of each account a minute, on each front. */
@@ -57,7 +58,8 @@ export function webhookDeliveriesRoutes(app: FastifyInstance, deps: WebhookDeliv
   redeliverRoute(app, deps);
 }
 
-function listRoute(app: FastifyInstance, { authenticator, deliveries }: WebhookDeliveriesDeps): void {
+function listRoute(app: FastifyInstance, { authenticator, session }: WebhookDeliveriesDeps): void {
+  const deliveries = new Deliveries(session);
   app.get<{ Querystring: DeliveriesQuery }>('/webhooks/deliveries', {
     schema: {
       operationId: 'listDeliveries',

@@ -6,7 +6,8 @@ import {
   type WebhookSecretView,
 } from '@webcapture/shared/api/webhook.ts';
 import type { RotatedSecret } from '@webcapture/shared/accounts/rotated-secret.ts';
-import type { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
@@ -18,14 +19,15 @@ const security = [{ apiKey: [] }];
 const tags = ['account'];
 
 export interface WebhooksDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly webhookSecrets: Pick<WebhookSecrets, 'get' | 'rotate'>;
+  readonly authenticator: Authenticator;
+  readonly session: NatsSession;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** GET /webhooks/secret and POST /webhooks/secret/rotate: the secrets that sign the webhook events of an account. */
-export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSecrets, now }: WebhooksDeps): void {
+export function webhooksRoutes(app: FastifyInstance, { authenticator, session, now }: WebhooksDeps): void {
+  const webhookSecrets = new WebhookSecrets(session);
   const onRequest = authenticateFirst(authenticator, 'manage');
 
   app.get('/webhooks/secret', {

@@ -17,10 +17,10 @@ import type { UnknownKeys } from './unknown-keys.ts';
 export const keyMaxAgeMs = 400;
 
 export interface AuthenticatorDeps {
-  readonly keys: Pick<Keys, 'get'>;
-  readonly accounts: Pick<Accounts, 'get'>;
+  readonly keys: Keys;
+  readonly accounts: Accounts;
   /** Limits the cost of look-ups of unknown keys. If undefined, each key is looked up. */
-  readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
+  readonly unknownKeys?: UnknownKeys | undefined;
   /** Default limits of accounts. */
   readonly defaultLimits: AccountLimits;
   /** The server's clock, Unix ms. */

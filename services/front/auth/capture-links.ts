@@ -13,10 +13,10 @@ import type { UnknownKeys } from './unknown-keys.ts';
 const maxAheadSeconds = 366 * 86_400;
 
 export interface CaptureLinksDeps {
-  readonly secrets: Pick<LinkSecrets, 'get'>;
-  readonly authenticator: Pick<Authenticator, 'authenticateKey'>;
+  readonly secrets: LinkSecrets;
+  readonly authenticator: Authenticator;
   /** Limits the cost of links that name keys without a secret. If undefined, each key is looked up. */
-  readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
+  readonly unknownKeys?: UnknownKeys | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Links are refused if the look-up of the secret takes longer than this, so that revocations apply even without NATS. */

@@ -14,8 +14,8 @@ interface MadeKey {
 }
 
 interface KeyIssuerDeps {
-  readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
-  readonly linkSecrets: Pick<LinkSecrets, 'rotate' | 'endMadeBy'>;
+  readonly keys: Keys;
+  readonly linkSecrets: LinkSecrets;
   /** Called when a key has changed; caches then drop the key. */
   readonly onChange: (hash: string) => void;
   /** Called with the id of a key whose signing secret has changed. */

@@ -6,7 +6,7 @@ import type { EventStream } from '../events/event-stream.ts';
 /** Sends the changes of the captures of a batch as events. */
 export class BatchProgress {
   readonly #batch: BatchRecord;
-  readonly #stream: Pick<EventStream, 'send' | 'complete'>;
+  readonly #stream: EventStream;
   readonly #now: () => number;
   /** Indexes of the requests by the uuid of their capture; a capture from the cache can answer several requests. */
   readonly #indexes: ReadonlyMap<string, readonly number[]>;
@@ -14,10 +14,7 @@ export class BatchProgress {
   #early: CaptureEvent[] = [];
   #items: BatchItem[] | undefined;
 
-  constructor(
-    batch: BatchRecord,
-    { stream, now }: { readonly stream: Pick<EventStream, 'send' | 'complete'>; readonly now: () => number },
-  ) {
+  constructor(batch: BatchRecord, { stream, now }: { readonly stream: EventStream; readonly now: () => number }) {
     this.#batch = batch;
     this.#stream = stream;
     this.#now = now;

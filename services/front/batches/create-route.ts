@@ -27,7 +27,7 @@ import { type BatchMetrics, resultOfError } from './metrics.ts';
 import { type BatchReadDeps, viewOf } from './read-routes.ts';
 
 export interface CreateBatchDeps extends AcceptBatchDeps, BatchReadDeps {
-  readonly batches: Pick<Batches, 'get' | 'create' | 'change'>;
+  readonly batches: Batches;
   readonly batchMetrics: BatchMetrics;
 }
 

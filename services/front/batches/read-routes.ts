@@ -1,9 +1,10 @@
 import { batchSchema } from '@webcapture/shared/api/batch.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { BatchRecord } from '@webcapture/shared/captures/batch-record.ts';
-import { type BatchItem, batchSummary, batchView } from '@webcapture/shared/captures/batch-state.ts';
+import { type BatchItem, batchSummary, batchView, readBatchItems } from '@webcapture/shared/captures/batch-state.ts';
 import type { Batches } from '@webcapture/shared/captures/batches.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
@@ -19,10 +20,9 @@ import type { BatchMetrics } from './metrics.ts';
 import { zipOf } from './zip.ts';
 
 export interface BatchReadDeps {
-  readonly batches: Pick<Batches, 'get'>;
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  /** Reads the current states of the captures of a batch. */
-  readonly readItems: (batch: BatchRecord) => Promise<readonly BatchItem[]>;
+  readonly batches: Batches;
+  readonly authenticator: Authenticator;
+  readonly session: NatsSession;
   readonly cdnUrl: string;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
@@ -84,8 +84,9 @@ export async function viewOf(batch: BatchRecord, deps: BatchReadDeps) {
 }
 
 /** @throws ServiceError INTERNAL_ERROR */
-function itemsOf(batch: BatchRecord, { readItems }: Pick<BatchReadDeps, 'readItems'>): Promise<readonly BatchItem[]> {
-  return callNats(() => readItems(batch), 'The captures of the batch cannot be read right now.', readTimeoutMs);
+function itemsOf(batch: BatchRecord, { session, now }: BatchReadDeps): Promise<readonly BatchItem[]> {
+  const readItems = () => readBatchItems(session, batch, now());
+  return callNats(readItems, 'The captures of the batch cannot be read right now.', readTimeoutMs);
 }
 
 /** Timeout of reading the states of all captures of a batch. */
@@ -131,8 +132,8 @@ function eventsRoute(app: FastifyInstance, deps: BatchReadDeps & EventsDeps): vo
 }
 
 interface ZipRouteDeps {
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
-  readonly batchMetrics: Pick<BatchMetrics, 'zip'>;
+  readonly store: FileStore;
+  readonly batchMetrics: BatchMetrics;
 }
 
 /** Maximum number of archives that are sent at once by a front, and to one account. */

@@ -21,7 +21,7 @@ interface ManifestEntry {
 }
 
 export interface ZipDeps {
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly store: FileStore;
   /** Aborts when the client has disconnected. */
   readonly clientGone: AbortSignal;
 }

@@ -64,7 +64,7 @@ export interface AcceptDeps {
   readonly limits: RequestLimits;
   /** Keys that seal secrets. Without them, secrets cannot be stored. */
   readonly secretsKeys?: SecretsKeys | undefined;
-  readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
+  readonly policy: EgressPolicy;
 }
 
 /** Limits that the operator configures. */
@@ -160,7 +160,7 @@ export interface NewCapture {
   readonly isolation?: Isolation | undefined;
   /** Cache key under which the capture is offered to equal requests. */
   readonly cacheKey?: CacheKey | undefined;
-  /** UUID of the batch that it belongs to. */
+  /** UUID of the batch to which the capture belongs. */
   readonly batch?: string | undefined;
   /** Keys that seal the secrets. */
   readonly secretsKeys?: SecretsKeys | undefined;
@@ -303,14 +303,14 @@ const millions = (number: number) => Number((number / 1e6).toFixed(1));
  */
 export function checkWebhook(
   webhook: { readonly url: string } | undefined,
-  policy: Pick<EgressPolicy, 'checkLiteral'>,
+  policy: EgressPolicy,
   name = 'webhook.url',
 ): void {
   if (webhook !== undefined) checkAddress(webhook.url, policy, name);
 }
 
 /** @throws ServiceError URL_BLOCKED, with a message that names the field */
-function checkAddress(url: string, policy: Pick<EgressPolicy, 'checkLiteral'>, name: string): void {
+function checkAddress(url: string, policy: EgressPolicy, name: string): void {
   try {
     policy.checkLiteral(new URL(url));
   } catch (error) {

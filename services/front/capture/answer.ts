@@ -1,7 +1,8 @@
 import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { pendingView, resultView } from '@webcapture/shared/captures/view.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { KeptAnswer } from './idempotency-keys.ts';
+import type { KeptAnswer } from '../idempotency/keys.ts';
+import type { KeyedWork } from '../idempotency/lease.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { findState, type ReadStateDeps } from './capture-state.ts';
@@ -54,7 +55,7 @@ export function queuedAnswer(
 }
 
 /** Returns the response for an existing record. Returns null if the capture has failed, or if it is interactive and has not ended. */
-export function answerOfRecord(record: CaptureRecord, options: AnswerOptions): CaptureAnswer | null {
+function answerOfRecord(record: CaptureRecord, options: AnswerOptions): CaptureAnswer | null {
   if (record.outcome !== undefined) return answerOfEnd({ record, bytes: null, fromCache: false }, options);
   return record.priority === 'background' && isOpen(record) ? queuedAnswer(record, options) : null;
 }
@@ -67,7 +68,7 @@ export function answerOfRecord(record: CaptureRecord, options: AnswerOptions): C
 export async function replayedAnswer(
   account: string,
   { uuid, region, data }: KeptAnswer,
-  deps: ReadStateDeps & { readonly store: Pick<FileStore, 'stat'> },
+  deps: ReadStateDeps & { readonly store: FileStore },
 ): Promise<CaptureAnswer> {
   if (data !== null) return { uuid, region, data, isReplayed: true };
   const record = await findState(deps, account, uuid);
@@ -78,4 +79,23 @@ export async function replayedAnswer(
     );
   }
   return { uuid, region, data, file: { record, outcome: record.outcome, bytes: null }, isReplayed: true };
+}
+
+/** What an Idempotency-Key of a capture request stands for. The response is found by the key, or by the record of its capture. */
+export function keyedCapture(account: string, view: AnswerOptions, deps: ReadStateDeps): KeyedWork<KeptAnswer> {
+  return {
+    find: async ({ answer, lease }, keep) => {
+      if (answer !== null) return { kind: 'answered', answer };
+      const record = await findState(deps, account, lease.uuid);
+      if (record === null) return lease.until < deps.now() ? 'none' : null;
+      const found = answerOfRecord(record, view);
+      if (found === null) return isOpen(record) ? null : 'none';
+      await keep(found);
+      return { kind: 'answered', answer: found };
+    },
+    isGone: async (uuid, mayEnd) => {
+      const status = (await deps.captures.get(account, uuid))?.value.status;
+      return (status === undefined && !mayEnd) || status === 'failed';
+    },
+  };
 }

@@ -15,10 +15,10 @@ import type { PendingReplies, ReceivedReply } from './reply-inbox.ts';
 import { type ReturnedJob, type Settlement, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
 export interface AwaitDeps {
-  readonly captures: Pick<Captures, 'get' | 'end'>;
-  readonly jobs: Pick<Jobs, 'publish' | 'isTaken' | 'remove'>;
-  readonly settlements: Pick<ResultSettler, 'settle'>;
-  readonly link: Pick<ConnectionMonitor, 'onReconnect'>;
+  readonly captures: Captures;
+  readonly jobs: Jobs;
+  readonly settlements: ResultSettler;
+  readonly link: ConnectionMonitor;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Logger;

@@ -17,10 +17,10 @@ import { acceptTimeoutMs, type HtmlStore, orUnavailable, publishJob, putHtml } f
 import type { RegionSelector } from './regions.ts';
 
 export interface BackgroundQueueDeps {
-  readonly captures: Pick<Captures, 'create' | 'change' | 'fail'>;
-  readonly jobs: Pick<Jobs, 'publish'>;
-  readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly regions: Pick<RegionSelector, 'choose'>;
+  readonly captures: Captures;
+  readonly jobs: Jobs;
+  readonly tasks: Tasks;
+  readonly regions: RegionSelector;
   readonly htmlStore: HtmlStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;

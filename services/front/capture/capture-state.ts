@@ -9,8 +9,8 @@ import { callNats } from '../nats.ts';
 const graceMs = 3000;
 
 export interface ReadStateDeps {
-  readonly captures: Pick<Captures, 'get' | 'fail'>;
-  readonly followUps: Pick<FollowUps, 'schedule'>;
+  readonly captures: Captures;
+  readonly followUps: FollowUps;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
 }
@@ -56,7 +56,7 @@ const abandoned = {
  * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR if the record cannot be reached
  */
 export async function changeCapture(
-  { captures }: { readonly captures: Pick<Captures, 'change'> },
+  { captures }: { readonly captures: Captures },
   account: string,
   uuid: string,
   transition: Transition,

@@ -15,11 +15,11 @@ import type { InFlight, RegionSelector } from './regions.ts';
 import type { PendingReplies, ReplyInbox } from './reply-inbox.ts';
 
 export interface DispatcherDeps extends AwaitDeps {
-  readonly inbox: Pick<ReplyInbox, 'open' | 'close' | 'subjectOf'>;
-  readonly regions: Pick<RegionSelector, 'choose'>;
+  readonly inbox: ReplyInbox;
+  readonly regions: RegionSelector;
   readonly inFlight: InFlight;
   readonly htmlStore: HtmlStore;
-  readonly store: Pick<FileStore, 'readsUploads'>;
+  readonly store: FileStore;
   /** The server's limit for one message, in bytes. */
   readonly maxPayload: () => number;
   readonly queueTimeoutMs: number;

@@ -28,7 +28,7 @@ export async function keepEarlierFile(
   { account, region, revision }: Ticket,
   { fileName, outcome, refresh }: CaptureRecord,
   deadline: number,
-  { store }: { readonly store: Pick<FileStore, 'copy'> },
+  { store }: { readonly store: FileStore },
 ): Promise<KeptFile | undefined> {
   const name = refresh?.earlierName;
   if (outcome === undefined || name === undefined) return undefined;
@@ -42,9 +42,9 @@ export async function keepEarlierFile(
 }
 
 interface ComparisonDeps {
-  readonly store: Pick<FileStore, 'create'>;
-  readonly comparisons: Pick<PictureComparisons, 'compare'>;
-  readonly byteQuota: Pick<ByteQuota, 'reserve'>;
+  readonly store: FileStore;
+  readonly comparisons: PictureComparisons;
+  readonly byteQuota: ByteQuota;
 }
 
 /** The new file of a refresh, its size before `resize`, and the areas of its ignored elements. */
@@ -94,10 +94,7 @@ export async function compareWithEarlier(
   const stored = await storeDifference(
     compared,
     { name, region, account, expiresAt: after.expiresAt },
-    {
-      store,
-      byteQuota,
-    },
+    { store, byteQuota },
   );
   if (stored === undefined) return { comparison, release: () => undefined };
   return { comparison: { ...comparison, difference: stored.difference }, release: stored.release };
@@ -112,7 +109,7 @@ async function storeDifference(
     readonly name: string;
     readonly expiresAt: number;
   },
-  { store, byteQuota }: Pick<ComparisonDeps, 'store' | 'byteQuota'>,
+  { store, byteQuota }: Omit<ComparisonDeps, 'comparisons'>,
 ) {
   if (picture === undefined) return undefined;
   const { bytes, width, height } = picture;
@@ -140,7 +137,7 @@ const namesOf = ({ earlierFiles = [], comparisons = [] }: CaptureRecord): readon
 export async function removeEarlierFiles(
   { uuid, revision }: Ticket,
   { before, after }: { readonly before: CaptureRecord | null; readonly after: CaptureRecord | null },
-  { store, log }: { readonly store: Pick<FileStore, 'remove'>; readonly log: Logger },
+  { store, log }: { readonly store: FileStore; readonly log: Logger },
 ): Promise<void> {
   if (before === null || after === null || isOpen(after, revision)) return;
   const { refresh } = before;

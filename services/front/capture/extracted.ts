@@ -10,7 +10,7 @@ import type { CaptureAnswer } from './answer.ts';
 import { findState, type ReadStateDeps } from './capture-state.ts';
 
 export interface ExtractedDeps {
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly store: FileStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Logger;

@@ -12,7 +12,7 @@ import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { withRetryAfter, type Admission, type Reservation } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
-import { LeaseLostError, readIdempotencyKey, type Idempotency, type IdempotencyLease } from './idempotency.ts';
+import { type Idempotency, type IdempotencyLease, LeaseLostError, readIdempotencyKey } from '../idempotency/lease.ts';
 import type { ResponseCache } from './response-cache.ts';
 import {
   acceptRequest,
@@ -21,9 +21,17 @@ import {
   assertPermitted,
   bytesAddedBy,
 } from './accept-request.ts';
-import { answerOfEnd, queuedAnswer, replayedAnswer, type AnswerOptions, type CaptureAnswer } from './answer.ts';
+import {
+  answerOfEnd,
+  keyedCapture,
+  queuedAnswer,
+  replayedAnswer,
+  type AnswerOptions,
+  type CaptureAnswer,
+} from './answer.ts';
 import type { AwaitedResult } from './await-end.ts';
 import type { BackgroundQueue } from './background-queue.ts';
+import { canonical, sha256 } from './cache-key.ts';
 import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
@@ -33,14 +41,14 @@ import { assertSession, type FindSessionDeps } from '../sessions/find-session.ts
 
 export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps, FindSessionDeps {
   readonly cdnUrl: string;
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly responseCache: Pick<ResponseCache, 'candidate' | 'acquire' | 'hit'>;
-  readonly idempotency: Pick<Idempotency, 'acquire'>;
-  readonly admission: Pick<Admission, 'admit'>;
-  readonly dispatcher: Pick<Dispatcher, 'prepare' | 'deadlineOf'>;
-  readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
-  readonly regions: Pick<RegionSelector, 'estimatedWaitSeconds'>;
-  readonly statistics: Pick<Statistics, 'hit'>;
+  readonly authenticator: Authenticator;
+  readonly responseCache: ResponseCache;
+  readonly idempotency: Idempotency;
+  readonly admission: Admission;
+  readonly dispatcher: Dispatcher;
+  readonly backgroundQueue: BackgroundQueue;
+  readonly regions: RegionSelector;
+  readonly statistics: Statistics;
 }
 
 /** A request for a capture that satisfies the schema. */
@@ -145,15 +153,14 @@ export class CapturePipeline {
     const wanted = {
       account: account.id,
       key: idempotencyKey,
-      body: {
-        ...withoutSecrets(body, accepted, this.#deps),
-        ...(call.login === undefined ? {} : { login: call.login }),
+      hashBody: () => {
+        const login = call.login === undefined ? {} : { login: call.login };
+        return sha256(canonical({ ...withoutSecrets(body, accepted, this.#deps), ...login }));
       },
-      view,
       clientGone,
       wait: facts.wait,
     };
-    const turn = await idempotency.acquire(wanted);
+    const turn = await idempotency.acquire(wanted, keyedCapture(account.id, view, this.#deps));
     if (turn.kind === 'client-gone') return null;
     if (turn.kind === 'answered') {
       facts.record = turn.answer;
@@ -207,7 +214,7 @@ export class CapturePipeline {
     let end: AwaitedResult | undefined;
     try {
       // Admit: only rendered captures count against the limits.
-      const uuid = await lease.nameCapture({ uuid: cacheLease?.uuid });
+      const uuid = await lease.renew({ uuid: cacheLease?.uuid });
       const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? now());
       const adds = bytesAddedBy(accepted);
       const reserve = { id: uuid, tokens, priority: 'interactive', until, adds, waitSeconds: null } as const;
@@ -227,7 +234,7 @@ export class CapturePipeline {
       };
       dispatch = await dispatcher.prepare(accepted, options);
       const lastsMs = dispatcher.deadlineOf(accepted, 0);
-      await lease.nameCapture({ uuid, lastsMs });
+      await lease.renew({ uuid, lastsMs });
       record = dispatch.record;
       facts.record = record;
       const waiter = await dispatch.publish();
@@ -267,7 +274,7 @@ export class CapturePipeline {
     }
 
     // Admit.
-    const uuid = await lease.nameCapture();
+    const uuid = await lease.renew();
     const waitSeconds = regions.estimatedWaitSeconds(accepted.region);
     const { tokenCost: tokens, priority } = accepted;
     const adds = bytesAddedBy(accepted);

@@ -19,7 +19,7 @@ export const acceptTimeoutMs = 8000;
  *
  * @throws ServiceError QUEUE_FULL; INTERNAL_ERROR if the queue cannot be reached
  */
-export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: UnsignedJob, deadline: number): Promise<QueuedJob> {
+export async function publishJob(jobs: Jobs, job: UnsignedJob, deadline: number): Promise<QueuedJob> {
   try {
     return await jobs.publish(job, { deadline });
   } catch (error) {

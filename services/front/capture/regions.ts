@@ -23,14 +23,14 @@ const retrySeconds = 10;
 interface RegionBoardDeps {
   readonly installed: readonly InstalledRegion[];
   readonly home: Region;
-  readonly fleet: Pick<Fleet, 'load' | 'watchedForMs'>;
-  readonly queues: Pick<RegionQueues, 'has'>;
+  readonly fleet: Fleet;
+  readonly queues: RegionQueues;
   readonly inFlight: InFlight;
   /** Number of queued captures by region. */
   readonly queued: () => Readonly<Record<string, number>>;
   /** Whether the region has never worked, according to the last status report. */
   readonly isPending: (region: Region) => boolean;
-  readonly link: Pick<ConnectionMonitor, 'upForMs'>;
+  readonly link: ConnectionMonitor;
 }
 
 /** The regions as this front currently sees them. */

@@ -12,10 +12,10 @@ import { readState, type ReadStateDeps } from './capture-state.ts';
 import type { RegionSelector } from './regions.ts';
 
 export interface RequestRefreshDeps extends ReadStateDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly regions: Pick<RegionSelector, 'choose' | 'estimatedWaitSeconds'>;
-  readonly admission: Pick<Admission, 'admit'>;
-  readonly backgroundQueue: Pick<BackgroundQueue, 'enqueueRefresh'>;
+  readonly authenticator: Authenticator;
+  readonly regions: RegionSelector;
+  readonly admission: Admission;
+  readonly backgroundQueue: BackgroundQueue;
   /** Whether the captures of accounts with the permission may ignore TLS errors. */
   readonly allowIgnoreTlsErrors: boolean;
 }

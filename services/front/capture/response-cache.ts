@@ -30,9 +30,9 @@ export type CacheResult = 'hit' | 'followed' | 'miss';
 interface ResponseCacheDeps {
   readonly session: NatsSession;
   readonly cache: Cache;
-  readonly authenticator: Pick<Authenticator, 'accountOf'>;
-  readonly captures: Pick<Captures, 'get'>;
-  readonly store: Pick<FileStore, 'stat'>;
+  readonly authenticator: Authenticator;
+  readonly captures: Captures;
+  readonly store: FileStore;
   readonly count: (result: CacheResult) => void;
   readonly log: Logger;
 }

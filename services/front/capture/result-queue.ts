@@ -22,11 +22,11 @@ import { type ReturnedJob, type ResultSettler, unknownVersionDelayMs } from './s
 
 export interface ResultQueueDeps {
   readonly session: NatsSession;
-  readonly settlements: Pick<ResultSettler, 'settle'>;
-  readonly captures: Pick<Captures, 'get' | 'change'>;
-  readonly followUps: Pick<FollowUps, 'schedule'>;
-  readonly jobs: Pick<Jobs, 'publish'>;
-  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly settlements: ResultSettler;
+  readonly captures: Captures;
+  readonly followUps: FollowUps;
+  readonly jobs: Jobs;
+  readonly tasks: Tasks;
   /** Removes HTML that will not be rendered again. */
   readonly removeHtml: (name: string) => Promise<void>;
   /** Called for each message that is not a valid result. */

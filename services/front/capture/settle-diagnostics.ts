@@ -11,8 +11,8 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 
 interface SettleDiagnosticsDeps {
-  readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
-  readonly byteQuota: Pick<ByteQuota, 'reserve'>;
+  readonly store: FileStore;
+  readonly byteQuota: ByteQuota;
   readonly log: Logger;
 }
 
@@ -32,7 +32,7 @@ export async function acceptDiagnostics(
   found: CaptureRecord,
   outcome: Ended,
   context: { readonly at: number; readonly deadline: number },
-  { store, log }: Pick<SettleDiagnosticsDeps, 'store' | 'log'>,
+  { store, log }: SettleDiagnosticsDeps,
 ): Promise<DiagnosticsFile | undefined> {
   const { kind, diagnostics } = outcome;
   if (diagnostics === undefined || !isDiagnosticsName(diagnostics.name, object)) return undefined;
@@ -73,7 +73,7 @@ export async function withRoomFor<T>(
   ticket: Ticket,
   found: CaptureRecord,
   diagnostics: DiagnosticsFile | undefined,
-  { byteQuota }: Pick<SettleDiagnosticsDeps, 'byteQuota'>,
+  { byteQuota }: SettleDiagnosticsDeps,
   end: (stored: DiagnosticsFile | undefined) => Promise<T>,
 ): Promise<T> {
   if (diagnostics === undefined) return end(undefined);
@@ -100,7 +100,7 @@ interface SettledDiagnostics {
 export async function removeDiagnostics(
   { object, uuid }: Ticket,
   { before, after, given }: SettledDiagnostics,
-  { store, log }: Pick<SettleDiagnosticsDeps, 'store' | 'log'>,
+  { store, log }: SettleDiagnosticsDeps,
 ): Promise<void> {
   const kept = after?.diagnostics?.name;
   const former = before?.diagnostics?.name;

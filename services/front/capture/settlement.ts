@@ -2,21 +2,16 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { byteLimitMessage, type ExceededLimit } from '@webcapture/shared/accounts/byte-limits.ts';
 import { systemAccount } from '@webcapture/shared/api/account.ts';
-import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
-import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import type { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { bytesAdded } from '@webcapture/shared/captures/usage.ts';
-import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
-import { maxStoredBytes, removableNamesOf } from '@webcapture/shared/files/extracted-file.ts';
-import { extractedName } from '@webcapture/shared/files/file-name.ts';
-import type { ExpectedUpload, FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
+import { fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
+import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
-import { cacheOf } from '@webcapture/shared/queue/job.ts';
-import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
+import type { JobResult } from '@webcapture/shared/queue/results.ts';
 import type { ReturnReason } from '@webcapture/shared/queue/outcomes.ts';
 import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
@@ -27,8 +22,9 @@ import type { ByteQuota } from '../byte-quota.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
 import type { PictureComparisons } from '../pictures/picture-comparisons.ts';
 import { keepSession } from '../sessions/keep-session.ts';
-import { compareWithEarlier, keepEarlierFile, removeEarlierFiles } from './earlier-files.ts';
+import { removeEarlierFiles } from './earlier-files.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
+import { acceptFiles, type Completed, discardFiles } from './settle-files.ts';
 import type { SettlementOutcome } from './settlement-outcomes.ts';
 
 export interface Settlement {
@@ -67,13 +63,13 @@ interface SettleContext {
 }
 
 export interface SettlementDeps {
-  readonly captures: Pick<Captures, 'get' | 'end'>;
-  readonly store: Pick<FileStore, 'accept' | 'create' | 'discard' | 'copy' | 'remove'>;
-  readonly comparisons: Pick<PictureComparisons, 'compare'>;
-  readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
-  readonly tickets: Pick<Tickets, 'open'>;
-  readonly byteQuota: Pick<ByteQuota, 'reserve'>;
-  readonly sessions: Pick<Sessions, 'create'>;
+  readonly captures: Captures;
+  readonly store: FileStore;
+  readonly comparisons: PictureComparisons;
+  readonly cache: Cache;
+  readonly tickets: Tickets;
+  readonly byteQuota: ByteQuota;
+  readonly sessions: Sessions;
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Called for each settled result; `tokens`: the tokens that it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
@@ -106,9 +102,6 @@ interface SettledForClient {
 
 /** Identifies a ticket without storing it. */
 const digestOf = (ticket: string) => hash('sha256', ticket, 'base64url');
-
-type Completed = Extract<JobOutcome, { kind: 'completed' }>;
-type ExtractedUpload = NonNullable<Completed['extracted']>;
 
 const rejected = {
   code: 'CAPTURE_FAILED',
@@ -199,7 +192,7 @@ export class ResultSettler {
       found === null
         ? ({ outcome: 'unknown', record: null } as const)
         : await this.#end(draft === undefined ? ticket : { ...ticket, draft }, found, result, context);
-    if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome);
+    if (outcome.kind === 'completed') await discardFiles(ticket, settlement, outcome, this.#deps);
     const given = 'diagnostics' in outcome ? outcome.diagnostics : undefined;
     const change = { before: found, after: settlement.record };
     await removeDiagnostics(ticket, { ...change, given }, this.#deps);
@@ -245,61 +238,27 @@ export class ResultSettler {
     return settlement.outcome === 'completed' ? { ...settlement, outcome: 'no_room' } : settlement;
   }
 
-  /** Moves the file to its final name and completes the capture. */
+  /** Moves the files to their final names and completes the capture. */
   async #complete(
     ticket: Ticket,
     found: CaptureRecord,
     { result, outcome }: { readonly result: JobResult; readonly outcome: Completed },
     context: SettleContext,
   ): Promise<Settlement> {
-    const { upload, extracted, report, ageMs, pages, ignored } = outcome;
-    const capturedAt = Math.round(context.at - ageMs);
-    const wantedUntil = ticket.revision === 0 ? capturedAt + found.lifetimeMs : found.expiresAt;
-    const asked = {
-      account: ticket.account,
-      region: ticket.region,
-      expiresAt: wantedUntil,
-      isRefresh: ticket.revision > 0,
-      ...cacheOf(found, ticket.revision),
-    };
-    const { deadline } = context;
     try {
-      const picture = { ...asked, name: found.fileName, object: ticket.object };
-      const mimeType = mimeTypes[found.options.format];
-      const { wantsBytes = false } = context;
-      const expected = { ...picture, contentType: mimeType, wantsBytes };
-      const kept = ticket.revision === 0 ? undefined : await keepEarlierFile(ticket, found, deadline, this.#deps);
-      const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
-      const extractedFile = await this.#acceptExtracted(found, extracted, picture, deadline);
-      const diagnostics = await acceptDiagnostics(ticket, found, outcome, context, this.#deps);
-      const next = { file, originalSize: report.originalSize, ignored };
-      const compared = kept && (await compareWithEarlier(ticket, found, kept, next, this.#deps));
-      const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
-      const shown = {
-        region: ticket.region,
-        mimeType,
-        fileSizeBytes: file.size,
-        width: file.width,
-        height: file.height,
-        ...(pages === undefined ? {} : { pages }),
-        capturedAt,
-        ...(ignored === undefined || found.persistence?.compare?.ignore === undefined ? {} : { ignored }),
-        object: upload.object,
-        ...extractedFile,
-        report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
-      };
-      const stored = {
-        ...(diagnostics === undefined ? {} : { diagnostics }),
-        ...(kept === undefined ? {} : { earlier: kept.earlier }),
-        ...(compared === undefined ? {} : { comparison: compared.comparison }),
-      };
-      const completed = complete(ticket.revision, shown, file.expiresAt, stored);
+      const { transition, file, bytes, release } = await acceptFiles(
+        ticket,
+        found,
+        { result, outcome },
+        context,
+        this.#deps,
+      );
       let settlement: Settlement | undefined;
       try {
-        settlement = { ...(await this.#write(ticket, result, this.#resealing(completed))), file, bytes };
+        settlement = { ...(await this.#write(ticket, result, transition)), file, bytes };
         return settlement;
       } finally {
-        compared?.release(settlement?.outcome === 'completed');
+        release(settlement?.outcome === 'completed');
       }
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;
@@ -316,37 +275,6 @@ export class ResultSettler {
       );
       return { ...(await this.#write(ticket, result, fail(ticket.revision, rejected))), outcome: 'rejected' };
     }
-  }
-
-  /**
-   * Seals the secrets again if they were sealed with a former key. The refresh that has just completed has opened them, so they are valid.
-   */
-  #resealing(transition: Transition): Transition {
-    const { secretsKeys } = this.#deps;
-    return (record, now) => {
-      const next = transition(record, now);
-      if (next?.secrets === undefined || secretsKeys === undefined) return next;
-      return { ...next, secrets: secretsKeys.reseal(next.secrets, next) };
-    };
-  }
-
-  /** Stores the extracted parts of the page next to its file if they were requested. */
-  async #acceptExtracted(
-    { options }: CaptureRecord,
-    extracted: ExtractedUpload | undefined,
-    picture: Omit<ExpectedUpload, 'contentType'>,
-    deadline: number,
-  ) {
-    if (options.extract === undefined || extracted === undefined) return {};
-    const expected = {
-      ...picture,
-      name: extractedName(picture.name),
-      object: extractedName(picture.object),
-      contentType: extractedType,
-      maxBytes: maxStoredBytes,
-    };
-    const { file } = await this.#deps.store.accept(extracted.upload, expected, { deadline });
-    return { extracted: { parts: extracted.parts, bytes: file.size } };
   }
 
   async #write(ticket: Ticket, result: JobResult, transition: Transition): Promise<Settlement> {
@@ -379,26 +307,6 @@ export class ResultSettler {
       log.warn({ err: error, uuid }, 'the cache entry of a capture that ended could not be updated');
     }
   }
-
-  /** Removes a file that no record contains. If this fails, the store removes the file after its expiry. */
-  async #removeCaptureFiles(
-    ticket: Ticket,
-    { outcome, record }: Settlement,
-    { upload, extracted }: Completed,
-  ): Promise<void> {
-    if (outcome === 'completed') return;
-    const { store, log } = this.#deps;
-    const fileName = record?.fileName ?? ticket.object;
-    try {
-      await store.discard(fileName, upload);
-      if (extracted !== undefined) await store.discard(extractedName(fileName), extracted.upload);
-      if (record?.status === 'completed') return;
-      const names = record === null ? [fileName, extractedName(fileName)] : removableNamesOf(record);
-      for (const name of names) await store.remove(name);
-    } catch (error) {
-      log.debug({ err: error, uuid: ticket.uuid }, 'a file that belongs to no capture could not be removed');
-    }
-  }
 }
 
 const draftOf = (signed: CaptureRecord, { draft }: SettleContext) => (draft?.uuid === signed.uuid ? draft : signed);
@@ -414,9 +322,4 @@ function settledBefore(
       ? record.outcome?.object === outcome.upload.object
       : outcome.kind === 'failed' && failureOf(record, revision)?.message === outcome.message;
   return { outcome: isRepeated ? 'repeated' : 'ended', record };
-}
-
-/** Adds the time that the job waited, including the transport of job and result, which a renderer cannot measure. */
-function withQueueMs(report: CaptureReport, queueMs: number): CaptureReport {
-  return { ...report, timings: { ...report.timings, queueMs: Math.max(0, Math.round(queueMs)) } };
 }

@@ -4,9 +4,9 @@ import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { overlayStatus, type StatusView } from '../status-cache.ts';
 
-interface OverviewSource {
-  readonly fleet: Pick<Fleet, 'load' | 'heard'>;
-  readonly status: () => StatusView;
+export interface OverviewSource {
+  readonly fleet: Fleet;
+  readonly status: { readonly view: () => StatusView };
 }
 
 /** Interval of overview events. */
@@ -48,8 +48,8 @@ export class OverviewCache {
   }
 }
 
-function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
-  const view = viewStatus();
+function overviewOf({ fleet, status: statusCache }: OverviewSource): Overview {
+  const view = statusCache.view();
   const { status, components = [] } = overlayStatus(view);
   const regionOf = (region: Region): Overview['regions'][number] => {
     const { renderers, slots, busy, renderMs } = fleet.load(region);

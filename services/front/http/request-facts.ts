@@ -86,7 +86,7 @@ declare module 'fastify' {
  * The handler gets the caller from {@link callerOf}.
  */
 export function authenticateFirst(
-  authenticator: Pick<Authenticator, 'authenticate'>,
+  authenticator: Authenticator,
   scope: Parameters<Authenticator['authenticate']>[1],
 ): (request: FastifyRequest) => Promise<void> {
   return async ({ facts, headers }) => {

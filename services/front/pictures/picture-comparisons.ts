@@ -54,7 +54,7 @@ export interface ComparedPictures extends Pick<Comparison, 'changedShare'> {
 }
 
 interface PictureComparisonsDeps {
-  readonly store: Pick<FileStore, 'read'>;
+  readonly store: FileStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Pick<Logger, 'warn'>;

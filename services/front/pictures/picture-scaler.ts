@@ -49,11 +49,7 @@ export class UnreadablePictureError extends Error {}
 export async function scalePicture(
   file: StoredFile,
   { width, height, type }: ScaledPicture,
-  {
-    store,
-    now,
-    signal,
-  }: { readonly store: Pick<FileStore, 'read'>; readonly now: () => number; readonly signal: AbortSignal },
+  { store, now, signal }: { readonly store: FileStore; readonly now: () => number; readonly signal: AbortSignal },
 ): Promise<Buffer> {
   signal.throwIfAborted();
   const timeout = AbortSignal.timeout(timeoutMs);

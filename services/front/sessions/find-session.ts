@@ -4,7 +4,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { callNats } from '../nats.ts';
 
 export interface FindSessionDeps {
-  readonly sessions: Pick<Sessions, 'get'>;
+  readonly sessions: Sessions;
 }
 
 /** @throws ServiceError SESSION_NOT_FOUND; INTERNAL_ERROR if the session cannot be read */

@@ -27,7 +27,7 @@ export async function keepSession(
   {
     sessions,
     secretsKeys,
-  }: { readonly sessions: Pick<Sessions, 'create'>; readonly secretsKeys?: SecretsKeys | undefined },
+  }: { readonly sessions: Sessions; readonly secretsKeys?: SecretsKeys | undefined },
 ): Promise<boolean> {
   if (login === undefined) return true;
   if (sealed === undefined || secretsKeys === undefined) return false;

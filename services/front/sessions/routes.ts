@@ -39,8 +39,8 @@ import { explainErrors } from '../validation/explain-errors.ts';
 import { findSession, readSession } from './find-session.ts';
 
 export interface SessionsDeps extends Pick<CaptureRouteDeps, 'pipeline' | 'metrics'> {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly sessions: Pick<Sessions, 'get' | 'list' | 'delete'>;
+  readonly authenticator: Authenticator;
+  readonly sessions: Sessions;
   readonly secretsKeys?: SecretsKeys | undefined;
 }
 

@@ -51,7 +51,7 @@ const maxPageOpenMs = 250;
 
 export interface JobDeps {
   readonly engine: RenderEngine;
-  readonly uploader: Pick<FileUploader, 'upload'>;
+  readonly uploader: FileUploader;
   readonly results: ResultPublisher;
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Reads HTML that was too large for the message. */

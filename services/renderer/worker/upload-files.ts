@@ -20,7 +20,7 @@ type DiagnosticsUpload = Completed['diagnostics'];
 export type Uploads = Pick<Completed, 'upload' | 'extracted' | 'diagnostics'>;
 
 export interface UploadDeps {
-  readonly uploader: Pick<FileUploader, 'upload'>;
+  readonly uploader: FileUploader;
   /** The server's clock. */
   readonly clock: { readonly now: () => number };
   readonly log: Logger;

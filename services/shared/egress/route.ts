@@ -16,7 +16,7 @@ export interface Route {
 
 /** The egress of this service: the policy for its targets, and the upstream proxy if there is one. */
 export interface Egress {
-  readonly policy: Pick<EgressPolicy, 'resolve' | 'checkHost'>;
+  readonly policy: EgressPolicy;
   readonly upstream?: Upstream | undefined;
 }
 

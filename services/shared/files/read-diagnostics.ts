@@ -20,11 +20,7 @@ interface ReadDiagnostics {
  *
  * @throws Error if they are missing or damaged
  */
-export async function readDiagnostics(
-  store: Pick<FileStore, 'stat' | 'read'>,
-  name: string,
-  limits: CallLimits,
-): Promise<ReadDiagnostics> {
+export async function readDiagnostics(store: FileStore, name: string, limits: CallLimits): Promise<ReadDiagnostics> {
   const sizes = {
     what: 'diagnostics',
     maxStoredBytes: maxDiagnosticsBytes,

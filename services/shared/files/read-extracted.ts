@@ -11,11 +11,7 @@ import { readPackedJson } from './read-packed.ts';
  *
  * @throws Error if they are missing or damaged
  */
-export async function readExtracted(
-  store: Pick<FileStore, 'stat' | 'read'>,
-  fileName: string,
-  limits: CallLimits,
-): Promise<Extracted> {
+export async function readExtracted(store: FileStore, fileName: string, limits: CallLimits): Promise<Extracted> {
   const sizes = { what: 'extracted parts', maxStoredBytes, maxJsonBytes };
   const stored = ((await readPackedJson(store, extractedName(fileName), sizes, limits)) ?? {}) as Partial<
     Record<(typeof fields)[number], unknown>

@@ -16,7 +16,7 @@ interface PackedLimits {
  * @throws Error if it is missing, too large or damaged
  */
 export async function readPackedJson(
-  store: Pick<FileStore, 'stat' | 'read'>,
+  store: FileStore,
   name: string,
   { what, maxStoredBytes, maxJsonBytes }: PackedLimits,
   limits: CallLimits,

@@ -85,7 +85,7 @@ export function differencesFrom({ values }: FleetConfig, own: Partial<FleetValue
 const readTimeoutMs = 2000;
 
 /** Reads the configuration with its revision; null if none was written. Throws if NATS does not answer or the bucket does not exist. */
-export function readFleetConfig(live: Pick<Entries, 'get'>) {
+export function readFleetConfig(live: Entries) {
   return withDeadline(live.get<FleetConfig>(fleetConfigKey), readTimeoutMs, 'reading the configuration of the fleet');
 }
 

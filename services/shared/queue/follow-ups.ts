@@ -10,10 +10,10 @@ import { type DeliveryTask, receiverOf, type Tasks } from './tasks.ts';
  * process that ended it calls this before it acknowledges the result. Repeated calls have no further effect.
  */
 export class FollowUps {
-  readonly #tasks: Pick<Tasks, 'publish' | 'schedule'>;
-  readonly #expiryIndex: Pick<ExpiryIndex, 'add'>;
+  readonly #tasks: Tasks;
+  readonly #expiryIndex: ExpiryIndex;
 
-  constructor(tasks: Pick<Tasks, 'publish' | 'schedule'>, expiryIndex: Pick<ExpiryIndex, 'add'>) {
+  constructor(tasks: Tasks, expiryIndex: ExpiryIndex) {
     this.#tasks = tasks;
     this.#expiryIndex = expiryIndex;
   }
@@ -77,8 +77,8 @@ export function pendingDelivery({
 export async function removeCaptureFiles(
   record: CaptureRecord,
   deps: {
-    readonly store: Pick<FileStore, 'remove'>;
-    readonly cache: Pick<Cache, 'drop'>;
+    readonly store: FileStore;
+    readonly cache: Cache;
     readonly removeHtml: (name: string) => Promise<void>;
   },
 ): Promise<void> {

@@ -32,10 +32,10 @@ const publishTimeoutMs = 10_000;
 /** Adds jobs to the queues of captures, and removes them. */
 export class Jobs {
   readonly #session: NatsSession;
-  readonly #tickets: Pick<Tickets, 'sign'>;
+  readonly #tickets: Tickets;
   readonly #sessions: Sessions;
 
-  constructor(session: NatsSession, tickets: Pick<Tickets, 'sign'>) {
+  constructor(session: NatsSession, tickets: Tickets) {
     this.#session = session;
     this.#tickets = tickets;
     this.#sessions = new Sessions(session);

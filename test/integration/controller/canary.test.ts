@@ -7,6 +7,7 @@ import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { CanaryResults, nextFacts, canaryRounds } from '../../../services/controller/jobs/canary.ts';
 import { runCanary, type CanaryParts } from '../../../services/controller/jobs/canary.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import type { Behavior } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
@@ -158,7 +159,15 @@ test('canary rounds skip a region without renderers, and soon retry a failed can
   renderer.behavior = failing;
   const before = renderer.jobs.length;
   const running = canaryRounds(
-    { ...parts, fleet, canaryResults, regions: ['us-east'], intervalMs: 60_000, retryMs: 100, deadlineMs: 30_000 },
+    {
+      ...parts,
+      fleet: fake(fleet),
+      canaryResults,
+      regions: ['us-east'],
+      intervalMs: 60_000,
+      retryMs: 100,
+      deadlineMs: 30_000,
+    },
     { signal, holds: () => !signal.aborted },
   );
   await new Promise((resolve) => setTimeout(resolve, 300));

@@ -17,6 +17,7 @@ import type { QueueFacts } from '../../../services/controller/health/facts.ts';
 import { ClusterReports } from '../../../services/controller/health/cluster-reports.ts';
 import { Collector } from '../../../services/controller/health/collector.ts';
 import { readQueue, type KnownDepths } from '../../../services/controller/health/queue-depths.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { until } from '../../harness/until.ts';
@@ -219,7 +220,7 @@ test('the fleet is unknown right after a connection, and while there is no conne
     session,
     streams: streamSettings,
     regions: [{ region: 'us-east', minRenderers: 1 }],
-    fleet: { fresh: () => [], silent: () => [] },
+    fleet: fake({ fresh: () => [], silent: () => [] }),
     storage: { facts: null },
     clusters: new ClusterReports(false),
     pending: () => new Set(),

@@ -5,6 +5,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import { Fleet, type HeartbeatFault } from '@webcapture/shared/queue/fleet.ts';
 import { InFlight, RegionSelector } from '../../../services/front/capture/regions.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
@@ -199,11 +200,11 @@ describe('the load of a region', () => {
       ],
       home: 'us-east',
       fleet,
-      queues: { has: () => true },
+      queues: fake({ has: () => true }),
       inFlight: new InFlight(),
       queued: () => ({}),
       isPending: () => false,
-      link: { upForMs: () => 60_000 },
+      link: fake({ upForMs: () => 60_000 }),
     });
     // Each pod that is visited is one step of an iterator over the pods.
     const steps = vi.spyOn(Object.getPrototypeOf(new Map().values()) as Iterator<unknown>, 'next');
@@ -228,12 +229,12 @@ test('a region is refused only after its renderers had time to send heartbeats',
   const board = new RegionSelector({
     installed: [{ region: 'us-east', minRenderers: 1 }],
     home: 'us-east',
-    fleet: { load: () => renderers, watchedForMs: () => watchedForMs },
-    queues: { has: () => true },
+    fleet: fake({ load: () => renderers, watchedForMs: () => watchedForMs }),
+    queues: fake({ has: () => true }),
     inFlight: new InFlight(),
     queued: () => ({}),
     isPending: () => false,
-    link: { upForMs: () => 60_000 },
+    link: fake({ upForMs: () => 60_000 }),
   });
   const choice = board.choose('auto');
   renderers.renderers = 1;

@@ -5,6 +5,7 @@ import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import { begin, remove, requeue, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
+import { fake } from '../../harness/fake.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { orderOf } from './support/refresh-order.ts';
@@ -82,7 +83,7 @@ describe('the recovery of lost jobs:', () => {
     const { run, deps, record } = await accepted();
     const full = { publish: async () => Promise.reject(new Error('the queue is full')) };
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
-    await expect(recoverLostJob(task, { ...deps, jobs: full })).rejects.toThrow('full');
+    await expect(recoverLostJob(task, { ...deps, jobs: fake(full) })).rejects.toThrow('full');
     await run();
   });
 

@@ -20,6 +20,7 @@ import { createControllerMetrics } from '../../../services/controller/health/met
 import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
 import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
+import { fake } from '../../harness/fake.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { expiriesOf } from '../../harness/queues.ts';
@@ -205,13 +206,13 @@ test('an audit runs once per interval, and an interrupted one is continued', asy
   }
   const noted: string[] = [];
   const first = auditing(11 * minute, {
-    captures: { get: async () => (first.resign(), null) },
-    expiryIndex: { add: async () => undefined },
+    captures: fake({ get: async () => (first.resign(), null) }),
+    expiryIndex: fake({ add: async () => undefined }),
   });
   await first.audit(day);
   expect(await first.progress()).toMatchObject({ records: 1000, endedAt: null });
   const second = auditing(11 * minute, {
-    captures: { get: async (_, uuid) => (noted.push(uuid), null) },
+    captures: fake({ get: async (_, uuid) => (noted.push(uuid), null) }),
   });
   await second.audit(day);
   expect(noted).toHaveLength(500);

@@ -10,6 +10,7 @@ import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import { RetiredRegions, type RetiredRegionsDeps } from '../../../services/controller/recovery/retired-regions.ts';
 import { provision } from '../../../services/controller/streams.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newRecord } from '../../harness/records.ts';
@@ -117,7 +118,7 @@ describe('captures of a region that was removed', () => {
     const first = await queueCapture(on().session, inBackground);
     const second = await queueCapture(on().session, inBackground);
     const dies = async () => Promise.reject(new Error('the leader has died'));
-    await retired({ jobs: { remove: dies } }).settle(always);
+    await retired({ jobs: fake({ remove: dies }) }).settle(always);
     expect(await on().waiting()).toBe(2);
     await retired().settle({ holds: () => false });
     expect(await on().waiting()).toBe(2);

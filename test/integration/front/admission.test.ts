@@ -12,6 +12,7 @@ import {
 import { rateLimitHeaders } from '../../../services/front/api/answers.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { RequestFacts } from '../../../services/front/http/request-facts.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 
@@ -24,9 +25,9 @@ async function headersOf(
   waitSeconds: number | null = null,
 ): Promise<Record<string, string | undefined>> {
   const admission = new Admission({
-    limiter: { admit: async () => verdict, release: async () => undefined },
-    embeddedShare: { limit: () => undefined },
-    captures: { get: async () => null },
+    limiter: fake({ admit: async () => verdict, release: async () => undefined }),
+    embeddedShare: fake({ limit: () => undefined }),
+    captures: fake({ get: async () => null }),
     log: silentLog,
     signal: new AbortController().signal,
   });
@@ -94,12 +95,12 @@ describe('admission', () => {
   const stage = (deps: Partial<Omit<AdmissionDeps, 'log'>> & { admit?: () => Promise<AdmissionVerdict> } = {}) => {
     const released: string[] = [];
     const admission = new Admission({
-      limiter: {
+      limiter: fake({
         admit: deps.admit ?? (async () => passed),
         release: async (_account, id) => void released.push(id),
-      },
-      embeddedShare: { limit: () => undefined },
-      captures: { get: async () => null },
+      }),
+      embeddedShare: fake({ limit: () => undefined }),
+      captures: fake({ get: async () => null }),
       log: silentLog,
       signal: new AbortController().signal,
       ...deps,
@@ -158,7 +159,7 @@ describe('admission', () => {
       reads++;
       return { value: { status } as CaptureRecord, revision: 1 };
     };
-    const { admission, released } = stage({ captures: { get } });
+    const { admission, released } = stage({ captures: fake({ get }) });
     await (await reserve(admission)).release({ status: 'queued' } as CaptureRecord);
     await until('two readings', () => reads >= 2);
     expect(released).toEqual([]);
@@ -168,7 +169,7 @@ describe('admission', () => {
 
   test('a release delays an answer by no more than a second', async () => {
     const { admission } = stage({
-      limiter: { admit: async () => passed, release: () => new Promise(() => undefined) },
+      limiter: fake({ admit: async () => passed, release: () => new Promise(() => undefined) }),
     });
     const start = performance.now();
     await (await reserve(admission)).release(undefined);

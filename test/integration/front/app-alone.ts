@@ -1,12 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import type { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
-import type { SignInCode } from '../../../services/front/plugins/dashboard/sign-in-code.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
@@ -17,6 +18,7 @@ import { createFrontMetrics } from '../../../services/front/metrics.ts';
 import { buildApp } from '../../../services/front/server.ts';
 import type { StatusView } from '../../../services/front/status-cache.ts';
 import { HistoryCache } from '../../../services/front/plugins/status-page/history-cache.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
 /** Client limits are off, because most tests send more invalid requests than a real client. */
@@ -29,7 +31,14 @@ const tooFar = (): never => {
   throw new Error('a request came further than it should');
 };
 
-/** Builds the application without queue and store. A valid request is processed up to the check of its key, which is unknown. */
+/** Returns a connection to NATS each call of which calls `beyond`. */
+export function unreachable(beyond: () => never): NatsSession {
+  const client: object = new Proxy(beyond, { get: () => client });
+  const session = { js: client, jsm: client, nc: client, kvPrefix: '$KV', now: Date.now, connected: () => true };
+  return { ...session, onStatus: () => () => undefined } as unknown as NatsSession;
+}
+
+/** Builds the application without queue and store: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
   options: {
     key?: KeyRecord;
@@ -51,7 +60,8 @@ export function buildAppAlone(
     dispatch?: () => Promise<never>;
     /** Folder of a built dashboard; none by default. */
     dashboardFolder?: string;
-    signInCode?: SignInCode;
+    signInCode?: string;
+    presetKey?: string;
     /** None by default. */
     log?: Logger;
     /** Replaces everything that the application calls. */
@@ -60,19 +70,19 @@ export function buildAppAlone(
 ): Promise<FastifyInstance> {
   const { beyond = tooFar } = options;
   const authenticator = new Authenticator({
-    keys: {
+    keys: fake({
       get: async (hash: string) => {
         const value = (await options.lookUp?.(hash)) ?? options.key;
         return value === undefined ? null : { value, revision: 1 };
       },
-    },
-    accounts: { get: async () => null },
+    }),
+    accounts: fake({ get: async () => null }),
     defaultLimits: demoLimits,
     now: Date.now,
   });
   const keyIssuer = new KeyIssuer({
-    keys: { put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond },
-    linkSecrets: { rotate: beyond, endMadeBy: beyond },
+    keys: fake({ put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond }),
+    linkSecrets: fake({ rotate: beyond, endMadeBy: beyond }),
     onChange: beyond,
     onLinkSecret: beyond,
     now: Date.now,
@@ -88,8 +98,8 @@ export function buildAppAlone(
   const now = Date.now;
   const captures = { get: beyond, fail: beyond, change: beyond };
   const followUps = { schedule: beyond };
-  const store = { stat: beyond, read: beyond };
-  const sessions = { get: beyond, list: beyond, delete: beyond };
+  const store = { stat: beyond, read: beyond, remove: beyond };
+  const sessions = fake<Sessions>({ get: beyond, list: beyond, delete: beyond });
   const regions = { choose: beyond, estimatedWaitSeconds: () => null };
   const admission = {
     admit: async (_account: unknown, _request: unknown, facts: Pick<RequestFacts, 'rateLimit'>) => {
@@ -98,7 +108,7 @@ export function buildAppAlone(
     },
   };
   const lease = {
-    nameCapture: async () => randomUUIDv7(),
+    renew: async () => randomUUIDv7(),
     complete: async () => undefined,
     release: async () => undefined,
     close: () => undefined,
@@ -109,21 +119,21 @@ export function buildAppAlone(
     policy: createEgressPolicy({ allow: [] }),
     cdnUrl,
     authenticator,
-    responseCache: {
+    responseCache: fake({
       candidate: async () => null,
       acquire: async () => ({ kind: 'lease', lease: null }),
       hit: () => null,
-    },
-    idempotency: { acquire: async () => ({ kind: 'lease', lease }) },
-    admission,
+    }),
+    idempotency: fake({ acquire: async () => ({ kind: 'lease', lease }) }),
+    admission: fake(admission),
     sessions,
-    dispatcher: { prepare: options.dispatch ?? beyond, deadlineOf: () => 0 },
-    backgroundQueue: { enqueue: beyond },
-    regions,
-    captures,
-    followUps,
-    store,
-    statistics: { hit: beyond },
+    dispatcher: fake({ prepare: options.dispatch ?? beyond, deadlineOf: () => 0 }),
+    backgroundQueue: fake({ enqueue: beyond }),
+    regions: fake(regions),
+    captures: fake(captures),
+    followUps: fake(followUps),
+    store: fake(store),
+    statistics: fake({ hit: beyond }),
     now,
     log: silentLog,
   });
@@ -142,46 +152,36 @@ export function buildAppAlone(
     metrics,
     registry,
     leaving: new AbortController().signal,
+    signal: new AbortController().signal,
+    session: unreachable(beyond),
     now: options.now ?? now,
-    store,
+    store: fake(store),
     authenticator,
-    links: { verify: options.verifyLink ?? beyond },
-    accounts: { get: beyond, create: beyond, change: beyond, list: beyond },
-    keys: { list: beyond, names: beyond, hasAny: beyond },
+    links: fake({ verify: options.verifyLink ?? beyond }),
+    accounts: fake({ get: beyond, create: beyond, change: beyond, list: beyond }),
+    keys: fake({ list: beyond, names: beyond, hasAny: beyond }),
     keyIssuer,
-    limiter: { inFlight: beyond },
-    admission,
+    limiter: fake({ inFlight: beyond }),
+    admission: fake(admission),
     limits,
     sessions,
     pipeline,
-    responseCache: { candidate: beyond, hit: beyond },
-    idempotencyKeys: { acquire: beyond, renew: beyond, release: beyond },
-    countIdempotency: beyond,
-    batches: { get: beyond, create: beyond, change: beyond },
-    readItems: beyond,
-    statistics: { hit: beyond },
-    regions,
-    backgroundQueue: { enqueue: beyond, enqueueRefresh: beyond },
-    captures,
-    followUps,
-    tasks: { publish: beyond, schedule: beyond },
-    policy: { checkLiteral: beyond },
-    usage: { read: beyond },
-    embeddedShare: { limit: beyond, holdsFiles: true },
+    responseCache: fake({ candidate: beyond, hit: beyond }),
+    idempotency: fake({ acquire: beyond }),
+    statistics: fake({ hit: beyond }),
+    regions: fake(regions),
+    backgroundQueue: fake({ enqueue: beyond, enqueueRefresh: beyond }),
+    captures: fake(captures),
+    followUps: fake(followUps),
+    tasks: fake({ publish: beyond, schedule: beyond }),
+    policy: fake({ checkLiteral: beyond }),
+    usage: fake({ read: beyond }),
+    embeddedShare: fake({ limit: beyond, holdsFiles: true }),
     status: { view: options.view ?? beyond },
     statusHistory: options.history ?? new HistoryCache(),
-    captureList: { list: beyond },
-    removeCaptureFiles: beyond,
-    signedLinks: null,
-    webhookSecrets: { get: beyond, rotate: beyond },
-    deliveries: { list: beyond },
-    usageHistory: { read: beyond, sumByAccount: beyond },
-    captureEvents: { listen: beyond, onKeyChange: beyond },
-    streams: { reserve: beyond },
-    overview: { view: beyond, follow: beyond },
-    notableCaptures: { list: beyond },
-    deadLetters: { list: beyond },
+    fleet: fake({ load: beyond, heard: beyond }),
     dashboardFolder: options.dashboardFolder ?? '/nowhere',
     signInCode: options.signInCode,
+    presetKey: options.presetKey,
   });
 }

@@ -5,6 +5,7 @@ import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { Authenticator, bearerToken, type AuthenticatorDeps } from '../../../services/front/auth/authenticator.ts';
 import { demoLimits, ensurePresetKey } from '../../../services/front/auth/preset-key.ts';
 import { buildAppAlone } from './app-alone.ts';
+import { fake } from '../../harness/fake.ts';
 
 test.each<[string | undefined, string | null]>([
   ['Bearer abc', 'abc'],
@@ -26,7 +27,7 @@ const now = 1_000_000;
 const record: KeyRecord = { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 };
 
 const noAccount: Pick<AuthenticatorDeps, 'accounts' | 'defaultLimits'> = {
-  accounts: { get: async () => null },
+  accounts: fake({ get: async () => null }),
   defaultLimits: demoLimits,
 };
 
@@ -39,7 +40,10 @@ function authenticate(
     get: async (hash: string) =>
       key === null || hash !== hashKey('token') ? null : { value: { ...record, ...key }, revision: 1 },
   };
-  return new Authenticator({ keys, ...noAccount, now: () => now, ...deps }).authenticate('Bearer token', scope);
+  return new Authenticator({ keys: fake(keys), ...noAccount, now: () => now, ...deps }).authenticate(
+    'Bearer token',
+    scope,
+  );
 }
 
 test('authenticate returns the record of a valid key', async () => {
@@ -51,7 +55,7 @@ test('authenticate returns the record of a valid key', async () => {
 
 test('an account has the limits of its record, and the defaults for the others', async () => {
   const accounts = { get: async () => ({ value: { id: 'a', name: 'A', createdAt: 0, tokenQuota: 5 }, revision: 1 }) };
-  const { account } = await authenticate({}, 'capture', { accounts });
+  const { account } = await authenticate({}, 'capture', { accounts: fake(accounts) });
   expect(account).toEqual({ ...demoLimits, id: 'a', name: 'A', createdAt: 0, tokenQuota: 5 });
   expect((await authenticate({})).account).toMatchObject({ id: 'a', ...demoLimits });
 });
@@ -63,7 +67,7 @@ test('a key is cached for less than half a second, and concurrent requests share
     reads++;
     return { value, revision: 1 };
   };
-  const authenticator = new Authenticator({ keys: { get }, ...noAccount, now: () => now });
+  const authenticator = new Authenticator({ keys: fake({ get }), ...noAccount, now: () => now });
   const ask = () => authenticator.authenticate('Bearer token', 'capture');
   let time = performance.now();
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => time);
@@ -86,7 +90,7 @@ test('a key is cached for less than half a second, and concurrent requests share
 test('an unknown key works as soon as it is created', async () => {
   let value: KeyRecord | null = null;
   const get = async () => (value === null ? null : { value, revision: 1 });
-  const authenticator = new Authenticator({ keys: { get }, ...noAccount, now: () => now });
+  const authenticator = new Authenticator({ keys: fake({ get }), ...noAccount, now: () => now });
   await expect(authenticator.authenticate('Bearer token', 'capture')).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   value = record;
   await authenticator.authenticate('Bearer token', 'capture');
@@ -107,7 +111,7 @@ test('a key that cannot be looked up is refused within seconds', { tags: 'long' 
   const away = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'away' });
   for (const get of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
     const start = performance.now();
-    const refusal = new Authenticator({ keys: { get }, ...noAccount, now: () => now }).authenticate(
+    const refusal = new Authenticator({ keys: fake({ get }), ...noAccount, now: () => now }).authenticate(
       'Bearer token',
       'capture',
     );

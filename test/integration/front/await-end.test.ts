@@ -7,6 +7,7 @@ import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
 import { complete, fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { CaptureWaiter, type AwaitDeps } from '../../../services/front/capture/await-end.ts';
 import { PendingReplies } from '../../../services/front/capture/reply-inbox.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { queuedJobs } from '../../harness/queues.ts';
@@ -64,21 +65,21 @@ async function wait(
   let reads = 0;
   const { captures, jobs, settlements } = parts;
   const deps: AwaitDeps = {
-    captures: {
+    captures: fake({
       get: (account, uuid) => {
         reads++;
         return get?.(account, uuid) ?? captures.get(account, uuid);
       },
       end: (ref, transition) => captures.end(ref, transition),
-    },
+    }),
     jobs,
     settlements,
-    link: {
+    link: fake({
       onReconnect: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
-    },
+    }),
     now: nats.session.now,
     log: silentLog,
   };
@@ -284,10 +285,10 @@ describe('when the record cannot be read', () => {
     const job = jobOf(draft);
     const unreachable = () => Promise.reject(new TimeoutError());
     const deps: AwaitDeps = {
-      captures: { get: unreachable, end: unreachable },
+      captures: fake({ get: unreachable, end: unreachable }),
       jobs: away.jobs,
       settlements: away.settlements,
-      link: { onReconnect: () => () => undefined },
+      link: fake({ onReconnect: () => () => undefined }),
       now: session.now,
       log: silentLog,
     };

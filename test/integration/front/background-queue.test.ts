@@ -8,6 +8,7 @@ import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { complete } from '@webcapture/shared/captures/transitions.ts';
 import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { queuedJobs, taskDueAt } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -25,7 +26,7 @@ const queueOf = (changes: Partial<BackgroundQueueDeps> = {}) =>
     captures: new Captures(nats.session),
     jobs: new Jobs(nats.session, new Tickets(nats.session)),
     tasks: new Tasks(nats.session),
-    regions: { choose: async () => 'us-east' },
+    regions: fake({ choose: async () => 'us-east' }),
     htmlStore: { put: async () => undefined, remove: async () => undefined },
     now: nats.session.now,
     log: silentLog,
@@ -52,7 +53,7 @@ test('the leader checks the end of a queued refresh after its deadline', async (
 test('if the queue is unavailable, the leader queues the job soon', async () => {
   const record = await completed();
   const publish = async () => Promise.reject(new Error('away'));
-  const after = await queueOf({ jobs: { publish } }).enqueueRefresh(record, 'us-east');
+  const after = await queueOf({ jobs: fake({ publish }) }).enqueueRefresh(record, 'us-east');
   expect(after?.refresh).toMatchObject({ revision: 1, state: 'queued' });
   const isSoon = nearly(Date.now() + 20_000);
   expect(isSoon(await taskDueAt(nats.session, 'dispatch', record, 1))).toBe(true);

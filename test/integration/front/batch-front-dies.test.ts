@@ -7,6 +7,7 @@ import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
+import { fake } from '../../harness/fake.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { ServiceProcess } from '../../harness/service-process.ts';
 import { until } from '../../harness/until.ts';
@@ -44,7 +45,7 @@ function recover(task: Parameters<typeof recoverLostJob>[0]): Promise<void> {
     jobs: new Jobs(session, new Tickets(session)),
     tasks: new Tasks(session),
     failCapture: () => Promise.reject(new Error('nothing is overdue')),
-    followUps: { schedule: async () => undefined },
+    followUps: fake({ schedule: async () => undefined }),
   });
 }
 

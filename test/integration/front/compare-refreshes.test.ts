@@ -8,6 +8,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { PictureComparisons } from '../../../services/front/pictures/picture-comparisons.ts';
 import { CaptureEvents } from '../../../services/front/events/capture-events.ts';
+import { fake } from '../../harness/fake.ts';
 import { newFile } from '../../harness/records.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
@@ -225,7 +226,7 @@ test('a comparison that cannot start in time is left for later', async () => {
       yield new Uint8Array();
     },
   };
-  const comparisons = new PictureComparisons({ store, now: Date.now, log: silentLog });
+  const comparisons = new PictureComparisons({ store: fake(store), now: Date.now, log: silentLog });
   const file = (): StoredFile => ({ ...newFile(10), etag: crypto.randomUUID(), size: 10, storedAt: 0 });
   const files = { before: file(), after: file(), threshold: 0.1, ignored: [] };
   const running = comparisons.compare(files, { account: 'a' });

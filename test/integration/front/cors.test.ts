@@ -1,6 +1,5 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SignInCode } from '../../../services/front/plugins/dashboard/sign-in-code.ts';
 import { buildAppAlone } from './app-alone.ts';
 import { presetKey, startTestFront, type TestFront } from './test-front.ts';
 
@@ -136,8 +135,8 @@ describe('nothing is opened', () => {
   );
 
   test('for the dashboard, operators, agents and unknown paths', async () => {
-    const signInCode = new SignInCode({ code: 'a-code-of-the-tests', key: 'a-key', now: Date.now });
-    await using app = await buildAppAlone({ corsOrigins: [page], adminToken: 'an-admin-token', signInCode });
+    const signIn = { signInCode: 'a-code-of-the-tests', presetKey: 'a-key' };
+    await using app = await buildAppAlone({ corsOrigins: [page], adminToken: 'an-admin-token', ...signIn });
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
     for (const [path, method, status] of [
       ['/dashboard/', 'GET', 405],

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtDashboard } from '../../../services/front/plugins/dashboard/routes.ts';
-import { SignInCode } from '../../../services/front/plugins/dashboard/sign-in-code.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: FastifyInstance;
@@ -96,7 +95,7 @@ test('without a built dashboard, a page explains how to build it', async () => {
 describe('the code of a sign-in link', () => {
   let now = 0;
   const code = 'a-code-of-the-tests';
-  const start = () => buildAppAlone({ signInCode: new SignInCode({ code, key: 'the-key', now: () => now }) });
+  const start = () => buildAppAlone({ signInCode: code, presetKey: 'the-key', now: () => now });
   const redeem = (to: FastifyInstance, given: string, remoteAddress = '127.0.0.1') =>
     to.inject({
       method: 'POST',

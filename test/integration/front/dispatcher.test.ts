@@ -9,6 +9,7 @@ import { Dispatcher, type DispatchOptions, type DispatcherDeps } from '../../../
 import { InFlight } from '../../../services/front/capture/regions.ts';
 import { pdfOptions } from '../../../services/front/capture/pdf-rules.ts';
 import { PendingReplies } from '../../../services/front/capture/reply-inbox.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { resultOf } from '../../harness/settling.ts';
 
@@ -39,15 +40,15 @@ function dispatcher(
   };
   const note = (event: string) => async () => void events.push(event);
   const deps = {
-    captures: {
+    captures: fake({
       get: unexpected,
       end: async (ref, transition) => {
         const record = ref.draft === undefined ? null : transition(ref.draft, Date.now());
         failures.push(record?.failure);
         return { record, changed: true };
       },
-    },
-    settlements: {
+    }),
+    settlements: fake({
       settle: async () => {
         const draft = jobs[0]?.ticket.draft;
         return {
@@ -55,8 +56,8 @@ function dispatcher(
           record: draft === undefined ? null : ({ ...draft, status: 'completed' } as const),
         };
       },
-    },
-    jobs: {
+    }),
+    jobs: fake({
       publish: async (job) => {
         events.push('publish');
         jobs.push(job);
@@ -65,8 +66,8 @@ function dispatcher(
       },
       isTaken: unexpected,
       remove: note('remove job'),
-    },
-    inbox: {
+    }),
+    inbox: fake({
       subjectOf: (region, uuid) => `replies.${region}.x.${uuid}`,
       open: (uuid) => {
         const mailbox = new PendingReplies();
@@ -74,12 +75,12 @@ function dispatcher(
         return mailbox;
       },
       close: (uuid) => void mailboxes.delete(uuid),
-    },
-    link: { onReconnect: () => () => undefined },
-    regions: { choose: async () => 'us-east' as const },
+    }),
+    link: fake({ onReconnect: () => () => undefined }),
+    regions: fake({ choose: async () => 'us-east' as const }),
     inFlight,
     htmlStore: { put: note('put html'), remove: note('remove html') },
-    store: { readsUploads },
+    store: fake({ readsUploads }),
     maxPayload: () => maxPayload,
     queueTimeoutMs: 60_000,
     now: Date.now,

@@ -13,9 +13,11 @@ import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { EventStreams, type StreamEnd } from '../../../services/front/events/event-stream.ts';
 import { answerError } from '../../../services/front/http/errors.ts';
 import { RequestFacts } from '../../../services/front/http/request-facts.ts';
+import { fake } from '../../harness/fake.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send } from './accounts.ts';
+import { unreachable } from './app-alone.ts';
 import { EventReader } from './event-reader.ts';
 import { read, startTestFront, type TestFront } from './test-front.ts';
 
@@ -278,17 +280,20 @@ test('an account that opens too many streams gets 429 with Retry-After, and othe
   });
   app.setErrorHandler<Error>(answerError);
   const metrics = { streamOpened: () => undefined, streamEnded: () => undefined };
-  const unavailable = () => Promise.reject(new ServiceError('INTERNAL_ERROR'));
+  const leaving = new AbortController().signal;
   const limits = { ...demoLimits, createdAt: 0, name: 'n' };
   const accountStreams = new AccountStreams({
-    authenticator: {
+    authenticator: fake({
       authenticate: async (authorization = '') => ({
         account: { id: authorization, ...limits },
         key: { id: randomUUID(), account: authorization, name: 'n', scopes, createdAt: 0 },
       }),
-    },
-    captureEvents: { listen: unavailable, onKeyChange: () => undefined },
-    streams: new EventStreams({ leaving: new AbortController().signal, metrics }),
+    }),
+    session: unreachable(() => {
+      throw new ServiceError('INTERNAL_ERROR');
+    }),
+    streams: new EventStreams({ leaving, metrics }),
+    leaving,
   });
   eventsRoute(app, accountStreams);
   const open = async (account: string) => {

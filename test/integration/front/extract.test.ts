@@ -7,7 +7,7 @@ import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { silentLog } from '../../harness/nats-session.ts';
-import { idempotencyKey } from '../../../services/front/capture/idempotency-keys.ts';
+import { idempotencyKey } from '../../../services/front/idempotency/keys.ts';
 import { openHolder, startBackgroundFront, type Holder } from './background.ts';
 import type { TestFront } from './test-front.ts';
 

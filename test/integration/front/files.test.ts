@@ -7,6 +7,7 @@ import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { fileBody } from '../../../services/front/api/send-file.ts';
+import { fake } from '../../harness/fake.ts';
 import { replaceFile, type Storing } from '../../harness/place-file.ts';
 import { newFile, pngLike } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
@@ -167,10 +168,10 @@ test('a read ends with its client, even if the client has left before it begins'
       open -= 1;
     }
   }
-  const gone = await fileBody({ read }, file);
+  const gone = await fileBody(fake({ read }), file);
   gone.destroy();
   await once(gone, 'close');
-  const reading = await fileBody({ read }, file);
+  const reading = await fileBody(fake({ read }), file);
   await once(reading, 'readable');
   expect(open).toBe(1);
   reading.destroy();

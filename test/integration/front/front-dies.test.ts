@@ -15,6 +15,7 @@ import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored
 import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
 import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { defaultOptions } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
@@ -46,7 +47,7 @@ function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): Ba
     captures: new Captures(session),
     jobs: new Jobs(session, new Tickets(session)),
     tasks: new Tasks(session),
-    regions: { choose: async () => 'us-east' },
+    regions: fake({ choose: async () => 'us-east' }),
     htmlStore: {
       put: (address, html, expiresAt) => storeHtml(session, address, html, expiresAt),
       remove: (name) => removeHtml(session, name),
@@ -80,10 +81,10 @@ async function dispatch(task: Parameters<typeof recoverLostJob>[0]): Promise<voi
     await recoverLostJob(task, {
       captures: new Captures(session),
       jobs: new Jobs(session, new Tickets(session)),
-      // The task is not postponed, so that a test can read it again.
-      tasks: { schedule: async () => undefined },
+      // The guard is not postponed, so that a test can read it again.
+      tasks: fake({ schedule: async () => undefined }),
       failCapture: () => Promise.reject(new Error('nothing is overdue')),
-      followUps: { schedule: async () => undefined },
+      followUps: fake({ schedule: async () => undefined }),
     });
   }
 }
@@ -97,7 +98,7 @@ describe('a front that dies', () => {
     const holder = await openHolder(front);
     const session = await front.nats.connect();
     const uuid = randomUUIDv7();
-    unheard(queueOf(session, { jobs: { publish: never } }).enqueue(request, { uuid, account: holder.account }));
+    unheard(queueOf(session, { jobs: fake({ publish: never }) }).enqueue(request, { uuid, account: holder.account }));
     await recordOf(holder, uuid);
     await session.nc.close();
     expect(await holder.usage()).toMatchObject({ reserved: 1, queued: 1 });
@@ -115,7 +116,7 @@ describe('a front that dies', () => {
     let scheduled = 0;
     const schedule: Tasks['schedule'] = (task, at, deadline) =>
       scheduled++ === 0 ? tasks.schedule(task, at, deadline) : never();
-    const queue = queueOf(front.nats.session, { tasks: { schedule } });
+    const queue = queueOf(front.nats.session, { tasks: fake({ schedule }) });
     await queue.enqueue(request, { uuid, account: holder.account });
     await dispatch(await guardOf(holder.account, uuid));
     await holder.until(uuid, 'completed');
@@ -131,7 +132,7 @@ describe('a front that dies', () => {
     const { uuid } = await holder.queue();
     await holder.until(uuid, 'completed');
     const session = await front.nats.connect();
-    unheard(queueOf(session, { jobs: { publish: never } }).enqueueRefresh(await holder.record(uuid), 'us-east'));
+    unheard(queueOf(session, { jobs: fake({ publish: never }) }).enqueueRefresh(await holder.record(uuid), 'us-east'));
     await until('the refresh', async () => (await holder.record(uuid)).refresh?.state === 'queued');
     await session.nc.close();
     await dispatch(await guardOf(holder.account, uuid, 1));
@@ -144,7 +145,9 @@ describe('a front that dies', () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
     const captures = { create: never, change: never, fail: never };
-    unheard(queueOf(front.nats.session, { captures }).enqueue(request, { uuid, account: holder.account }));
+    unheard(
+      queueOf(front.nats.session, { captures: fake(captures) }).enqueue(request, { uuid, account: holder.account }),
+    );
     await dispatch(await until('its guard', () => guardOf(holder.account, uuid)));
     expect(await holder.usage()).toMatchObject({ reserved: 0, queued: 0 });
     expect(rendered(uuid)).toEqual([]);
@@ -198,7 +201,7 @@ describe('the answer to the client matches the outcome', () => {
       tries++;
       return Promise.reject(full);
     };
-    const refused = enqueue(holder, uuid, { jobs: { publish } });
+    const refused = enqueue(holder, uuid, { jobs: fake({ publish }) });
     await expect(refused).rejects.toMatchObject({ code: 'QUEUE_FULL' });
     expect(tries).toBe(1);
     await until('the record to say so', async () => (await holder.record(uuid)).status === 'failed');
@@ -208,7 +211,7 @@ describe('the answer to the client matches the outcome', () => {
   test('if the queue is unreachable, the capture is accepted and left to the leader', async () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
-    const record = await enqueue(holder, uuid, { jobs: { publish: () => Promise.reject(new TimeoutError()) } });
+    const record = await enqueue(holder, uuid, { jobs: fake({ publish: () => Promise.reject(new TimeoutError()) }) });
     expect(record.status).toBe('queued');
     await dispatch(await guardOf(holder.account, uuid));
     await holder.until(uuid, 'completed');
@@ -231,7 +234,7 @@ describe('the answer to the client matches the outcome', () => {
       persistence: { refreshIntervalMs: 0 },
       lifetimeMs: 9e10,
     };
-    const refused = enqueue(holder, uuid, { captures: unconfirmed }, more);
+    const refused = enqueue(holder, uuid, { captures: fake(unconfirmed) }, more);
     await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
     await until('the record to be settled', async () => (await holder.record(uuid)).status === 'failed');
     await until('the html to be gone', () =>

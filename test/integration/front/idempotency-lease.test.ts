@@ -1,7 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pendingView } from '@webcapture/shared/captures/view.ts';
-import { IdempotencyKeys, type IdempotencyEntry } from '../../../services/front/capture/idempotency-keys.ts';
+import { IdempotencyKeys, type IdempotencyEntry } from '../../../services/front/idempotency/keys.ts';
 import { newRecord } from '../../harness/records.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { idempotencyKey, type IdempotencyEntry } from '../../../services/front/capture/idempotency-keys.ts';
+import { idempotencyKey, type IdempotencyEntry } from '../../../services/front/idempotency/keys.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, openAccount, send } from './accounts.ts';
 import { holdJobs } from './background.ts';

@@ -4,10 +4,14 @@ import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { monthOf, periodOf } from '@webcapture/shared/captures/times.ts';
 import { complete, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { fake } from '../../harness/fake.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { BackgroundQueue } from '../../../services/front/capture/background-queue.ts';
 import { acceptTimeoutMs } from '../../../services/front/capture/publish-job.ts';
+import type { RegionSelector } from '../../../services/front/capture/regions.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { completeJobs, fileStatus, holdJobs, openHolder, startBackgroundFront, type Holder } from './background.ts';
 import type { TestFront } from './test-front.ts';
@@ -28,9 +32,9 @@ afterEach(() => {
 /** Dependencies of a BackgroundQueue apart from the records. */
 const fakes = {
   now: Date.now,
-  jobs: { publish: async () => ({ sequence: 1 }) },
-  tasks: { schedule: async () => undefined, cancel: async () => undefined },
-  regions: { choose: async () => 'us-east' as const },
+  jobs: fake<Jobs>({ publish: async () => ({ sequence: 1 }) }),
+  tasks: fake<Tasks>({ schedule: async () => undefined }),
+  regions: fake<RegionSelector>({ choose: async () => 'us-east' }),
   htmlStore: { put: async () => undefined, remove: async () => undefined },
   log: silentLog,
 };
@@ -108,7 +112,7 @@ test('a request based on a stale record starts no refresh after another one has 
   const queue = new BackgroundQueue({
     ...fakes,
     captures: new Captures(front.nats.session),
-    jobs: { publish: async ({ revision }) => ({ sequence: published.push(revision) }) },
+    jobs: fake({ publish: async ({ revision }) => ({ sequence: published.push(revision) }) }),
   });
   const after = await queue.enqueueRefresh(stale, 'us-east');
   expect(after?.refresh).toMatchObject({ revision: 1, state: 'completed' });
@@ -118,7 +122,10 @@ test('a request based on a stale record starts no refresh after another one has 
 
 test('a refresh is refused within seconds if its record is unreachable', { tags: 'long' }, async () => {
   const change = () => new Promise<never>(() => undefined);
-  const queue = new BackgroundQueue({ ...fakes, captures: { create: async () => undefined, change, fail: change } });
+  const queue = new BackgroundQueue({
+    ...fakes,
+    captures: fake({ create: async () => undefined, change, fail: change }),
+  });
   const start = performance.now();
   const refused = queue.enqueueRefresh(newRecord({ status: 'completed', outcome: newOutcome() }), 'us-east');
   await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });

@@ -2,10 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
-import {
-  idempotencyKey as entryName,
-  type IdempotencyEntry,
-} from '../../../services/front/capture/idempotency-keys.ts';
+import { idempotencyKey as entryName, type IdempotencyEntry } from '../../../services/front/idempotency/keys.ts';
 import { completeJobs, holdJobs, openHolder, startBackgroundFront } from './background.ts';
 import { pages, sendBatch, untilBatchEnds, uuidsOf } from './batches.ts';
 import { read, type TestFront } from './test-front.ts';

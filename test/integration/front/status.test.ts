@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { ComponentStatus, StatusReport, StatusValue } from '@webcapture/shared/api/status.ts';
 import { engineStatus, overlayStatus, StatusCache, type StatusView } from '../../../services/front/status-cache.ts';
 import { buildAppAlone } from './app-alone.ts';
+import { fake } from '../../harness/fake.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
 const now = Date.parse('2025-08-19T09:30:10.000Z');
@@ -97,7 +98,10 @@ test('engineStatus returns the status of the engine alone', () => {
 describe('the age of a report', () => {
   const clock = { time: now, monotonic: 0 };
   const board = () =>
-    new StatusCache(['us-east'], { downForMs: () => 0 }, { now: () => clock.time, monotonic: () => clock.monotonic });
+    new StatusCache(['us-east'], fake({ downForMs: () => 0 }), {
+      now: () => clock.time,
+      monotonic: () => clock.monotonic,
+    });
 
   test('counts from its own time if it was stored before', () => {
     const old = board();

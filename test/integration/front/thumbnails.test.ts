@@ -12,6 +12,7 @@ import {
   createScaledPictureMetrics,
   ScaledPictures,
 } from '../../../services/front/plugins/thumbnails/scaled-pictures.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { pngLike } from '../../harness/records.ts';
 import { bytesOf, read, startTestFront, type TestFront } from './test-front.ts';
@@ -212,13 +213,13 @@ describe('the thumbnails of many accounts', () => {
   function startPictures(stuck: (name: string) => boolean, seconds?: TokenBuckets) {
     const reads = new Map<string, AbortSignal | undefined>();
     const pictures = new ScaledPictures({
-      store: {
+      store: fake({
         stat: () => never,
         read: async function* ({ name }, _range, { signal } = {}) {
           reads.set(name, signal);
           yield await (stuck(name) ? untilAborted(never, signal ?? new AbortController().signal) : png);
         },
-      },
+      }),
       now: Date.now,
       metrics: createScaledPictureMetrics(new Registry()),
       log: silentLog,

@@ -21,6 +21,7 @@ import { createFailCapture } from '../../../services/controller/recovery/fail-ca
 import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import { runTasks } from '../../../services/controller/jobs/tasks.ts';
 import { ResultQueue } from '../../../services/front/capture/result-queue.ts';
+import { fake } from '../../harness/fake.ts';
 import { startTestBucket } from '../../harness/bucket.ts';
 import { type DelayProxy, startDelayProxy } from '../../harness/delay-proxy.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
@@ -66,7 +67,7 @@ async function startService(store: FileStore): Promise<SettlingParts & AsyncDisp
     captures,
     followUps,
     jobs,
-    tasks: { schedule: (task, at) => tasks.schedule(task, session.now() + (at - session.now()) * waitShare) },
+    tasks: fake({ schedule: (task, at) => tasks.schedule(task, session.now() + (at - session.now()) * waitShare) }),
     removeHtml: (name) => removeHtml(session, name),
     onMalformed: () => undefined,
     log,

@@ -20,10 +20,12 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
+/** Returns the token of a file in the subjects of its messages. */
+const tokenOf = (name: string) => name.replaceAll('.', '_');
+
 async function messagesOf(name: string): Promise<number> {
   const info = await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' });
-  const token = name.replaceAll('.', '_');
-  return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(token)).length;
+  return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(tokenOf(name))).length;
 }
 
 storeSuite(() => storing);
@@ -42,7 +44,7 @@ test('the parts of an upload that is never accepted expire soon after the file w
   await storing.uploader.upload(file).stored;
   const { subjects = {} } = (await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' }))
     .state;
-  const own = Object.keys(subjects).filter((subject) => subject.includes(file.name.replaceAll('.', '_')));
+  const own = Object.keys(subjects).filter((subject) => subject.includes(tokenOf(file.name)));
   expect(own).toHaveLength(2);
   for (const subject of own) {
     const message = await nats.session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
@@ -53,15 +55,18 @@ test('the parts of an upload that is never accepted expire soon after the file w
 test('the first file of a name is put in place without a check for an existing file', async () => {
   const file = newFile(part);
   const upload = await new EmbeddedUploader(nats.session).upload(file).stored;
-  let questions = 0;
+  const questions: string[] = [];
   const { jsm, nc } = nats.session;
-  const heard = nc.subscribe(`$JS.API.STREAM.MSG.GET.${streamNames.files}`, { callback: () => void questions++ });
+  const heard = nc.subscribe(`$JS.API.STREAM.MSG.GET.${streamNames.files}`, {
+    callback: (_error, message) => void questions.push(message.string()),
+  });
   await nc.flush();
   const accepted = await store.accept(upload, { ...file, isRefresh: false });
   await jsm.streams.info(streamNames.files);
   heard.unsubscribe();
   expect(accepted).toMatchObject({ file: { name: file.name } });
-  expect(questions).toBe(0);
+  // Reads of earlier tests may still end.
+  expect(questions.filter((question) => question.includes(tokenOf(file.name)))).toEqual([]);
 });
 
 test('a file whose bytes are incomplete is replaced', async () => {

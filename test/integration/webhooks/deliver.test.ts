@@ -19,6 +19,7 @@ import {
 import { createWebhookMetrics } from '../../../services/controller/jobs/webhooks/deliver.ts';
 import { ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { publicAddress } from '../egress/sites.ts';
@@ -48,7 +49,7 @@ beforeAll(async () => {
     send: (url, event) => sendEvent(url, event, { policy }),
     cdnUrl: 'https://cdn.test',
     webhookMetrics: createWebhookMetrics(metrics, () => 0),
-    deliveryLog: { note: () => undefined },
+    deliveryLog: fake({ note: () => undefined }),
     log: silentLog,
     now,
   };
@@ -264,7 +265,7 @@ describe('a task that is delivered twice', () => {
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     const before = await countOf(task.event, 'delivered');
     const unavailable = () => Promise.reject(new Error('NATS is unavailable'));
-    const lost = { ...deps, captures: { get: captures.get.bind(captures), change: unavailable } };
+    const lost = { ...deps, captures: fake<Captures>({ get: captures.get.bind(captures), change: unavailable }) };
     await expect(attemptDelivery(task, lost)).rejects.toThrow('NATS is unavailable');
     expect(await countOf(task.event, 'delivered')).toBe(before);
     expect(await attemptDelivery(task, deps)).toEqual({ done: true });
@@ -328,7 +329,11 @@ describe('a redelivery', () => {
     await captures.change(task, redeliver);
     const scheduled: Parameters<Tasks['schedule']>[] = [];
     const schedule: Tasks['schedule'] = async (...args) => void scheduled.push(args);
-    const due = { tasks: { schedule }, policy: createEgressPolicy({ allow: [] }), receivers: new ReceiverLimits(now) };
+    const due = {
+      tasks: fake<Tasks>({ schedule }),
+      policy: createEgressPolicy({ allow: [] }),
+      receivers: new ReceiverLimits(now),
+    };
     const { signal } = new AbortController();
     const left = { kind: 'webhook', ...task, attempt: 2, receiver: `${publicAddress}:${site.port}` } as const;
     await deliverWebhook(left, { ...deps, ...due }, { signal });
@@ -370,10 +375,10 @@ test('nothing is sent, and the task is retried, while the record or the secret c
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   const unavailable = () => Promise.reject(new Error('NATS is unavailable'));
-  await expect(attemptDelivery(task, { ...deps, captures: { get: unavailable, change: unavailable } })).rejects.toThrow(
-    'NATS is unavailable',
-  );
-  await expect(attemptDelivery(task, { ...deps, secrets: { get: unavailable } })).rejects.toThrow(
+  await expect(
+    attemptDelivery(task, { ...deps, captures: fake({ get: unavailable, change: unavailable }) }),
+  ).rejects.toThrow('NATS is unavailable');
+  await expect(attemptDelivery(task, { ...deps, secrets: fake({ get: unavailable }) })).rejects.toThrow(
     'NATS is unavailable',
   );
   expect(site.connections()).toBe(0);

@@ -13,9 +13,11 @@ import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { deliverWebhook } from '../../../services/controller/jobs/webhooks/deliver.ts';
+import type { DeliveryLog } from '../../../services/controller/jobs/webhooks/delivery-log.ts';
 import { runTasks } from '../../../services/controller/jobs/tasks.ts';
 import { createWebhookMetrics } from '../../../services/controller/jobs/webhooks/deliver.ts';
 import { maxDeliveries, ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
@@ -62,7 +64,7 @@ function lead(): ReceiverLimits {
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: [`${publicAddress}/32`], deny: [] }),
     webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
-    deliveryLog: { note: () => undefined },
+    deliveryLog: fake<DeliveryLog>({ note: () => undefined }),
     receivers,
     cdnUrl: 'https://cdn.test',
     log: silentLog,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import type { FleetConfig } from '@webcapture/shared/queue/fleet-config.ts';
 import { notJoined, readSatellite, type SatelliteView } from '../../../services/controller/health/satellite-reading.ts';
+import { fake } from '../../harness/fake.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
 const lastCheckedAt = '2026-01-01T00:00:00Z';
@@ -33,8 +34,8 @@ const joined: SatelliteView = {
   status: statusOf('us-east', 'eu-west'),
   upForMs: 500,
   staleMs: 30_000,
-  fleet: { fresh: () => [], silent: () => [] },
-  clusters: { of: () => null },
+  fleet: fake({ fresh: () => [], silent: () => [] }),
+  clusters: fake({ of: () => null }),
 };
 
 const read = (view: SatelliteView) =>

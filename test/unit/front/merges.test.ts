@@ -4,6 +4,7 @@ import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
 import type { RetryLaterError } from '../../../services/front/admission.ts';
 import { TokenBuckets } from '../../../services/front/http/token-buckets.ts';
 import { Merges, createMergeMetrics } from '../../../services/front/plugins/merge/merges.ts';
+import { fake } from '../../harness/fake.ts';
 
 const stored: StoredFile = {
   name: '',
@@ -21,7 +22,7 @@ function createMerges(files: Readonly<Record<string, StoredFile>> = {}, seconds?
   const never = new Promise<never>(() => undefined);
   const stat = async (name: string) => (name === 'never' ? never : (files[name] ?? null));
   return new Merges({
-    store: { stat, read: () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }) },
+    store: fake({ stat, read: () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }) }),
     now: Date.now,
     metrics: createMergeMetrics(new Registry()),
     ...(seconds && { seconds }),

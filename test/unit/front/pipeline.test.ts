@@ -9,8 +9,9 @@ import type { AwaitedResult } from '../../../services/front/capture/await-end.ts
 import type { Dispatch } from '../../../services/front/capture/dispatcher.ts';
 import { CapturePipeline, type CapturePipelineDeps } from '../../../services/front/capture/pipeline.ts';
 import { RequestFacts, WaitClock } from '../../../services/front/http/request-facts.ts';
-import { LeaseLostError, type IdempotencyTurn } from '../../../services/front/capture/idempotency.ts';
+import { LeaseLostError } from '../../../services/front/idempotency/lease.ts';
 import type { CacheTurn } from '../../../services/front/capture/response-cache.ts';
+import { fake } from '../../harness/fake.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
@@ -53,7 +54,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     release: () => void events.push('release cache lease'),
   };
   const lease = {
-    nameCapture: async ({ uuid = randomUUIDv7() } = {}) => {
+    renew: async ({ uuid = randomUUIDv7() } = {}) => {
       await names.shift()?.();
       events.push('name');
       return uuid;
@@ -75,34 +76,34 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
   } as unknown as Dispatch;
   const deps: CapturePipelineDeps = {
     limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400, allowIgnoreTlsErrors: false },
-    policy: { checkLiteral: () => undefined },
+    policy: fake({ checkLiteral: () => undefined }),
     cdnUrl: 'https://cdn.test',
-    authenticator: {
+    authenticator: fake({
       authenticate: async () => ({ account, key: { id: 'k', account: 'a', name: 'n', scopes: [], createdAt: 0 } }),
-    },
-    responseCache: {
+    }),
+    responseCache: fake({
       candidate: async () => null,
       acquire: async (): Promise<CacheTurn> => ({ kind: 'lease', lease: cacheLease }),
       hit: () => null,
-    },
-    idempotency: { acquire: async (): Promise<IdempotencyTurn> => ({ kind: 'lease', lease }) },
-    admission: {
+    }),
+    idempotency: fake({ acquire: async () => ({ kind: 'lease', lease }) }),
+    admission: fake({
       admit: async (_account, _request, facts) => {
         facts.rateLimit = { limit: 1, remaining: 1, resetSeconds: 9 };
         if (steps.refusal !== undefined) throw steps.refusal;
         return { release: async (record) => void events.push(`release reservation ${record?.status}`) };
       },
-    },
-    dispatcher: { prepare: async () => dispatch, deadlineOf: (_request, acceptedAt) => acceptedAt + 1000 },
-    backgroundQueue: {
+    }),
+    dispatcher: fake({ prepare: async () => dispatch, deadlineOf: (_request, acceptedAt) => acceptedAt + 1000 }),
+    backgroundQueue: fake({
       enqueue: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
-    },
-    sessions: { get: unexpected },
-    regions: { estimatedWaitSeconds: () => 7 },
-    captures: { get: unexpected, fail: unexpected },
-    followUps: { schedule: unexpected },
-    store: { stat: unexpected, read: unexpected },
-    statistics: { hit: unexpected },
+    }),
+    sessions: fake({ get: unexpected }),
+    regions: fake({ estimatedWaitSeconds: () => 7 }),
+    captures: fake({ get: unexpected, fail: unexpected }),
+    followUps: fake({ schedule: unexpected }),
+    store: fake({ stat: unexpected, read: unexpected }),
+    statistics: fake({ hit: unexpected }),
     now: Date.now,
     log: silentLog,
   };

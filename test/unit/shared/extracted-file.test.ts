@@ -5,18 +5,19 @@ import { maxExtractedBytes } from '@webcapture/shared/api/formats.ts';
 import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { FileReplacedError, type FileStore, type StoredFile } from '@webcapture/shared/files/file-store.ts';
+import { fake } from '../../harness/fake.ts';
 
 /** A store whose file is replaced during this number of reads. */
-const replacedOften = (times: number): Pick<FileStore, 'stat' | 'read'> => {
+const replacedOften = (times: number) => {
   let left = times;
-  return {
+  return fake<FileStore>({
     stat: async () => ({ size: 100 }) as StoredFile,
     async *read() {
       left -= 1;
       if (left >= 0) throw new FileReplacedError();
       yield await packExtracted({ text: 'of the newer one' });
     },
-  };
+  });
 };
 
 test('readExtracted reads a file again that is replaced during the read, at most twice', async () => {
@@ -25,12 +26,13 @@ test('readExtracted reads a file again that is replaced during the read, at most
 });
 
 test('readExtracted refuses a part that is too large, with its name', async () => {
-  const stored = (text: string): Pick<FileStore, 'stat' | 'read'> => ({
-    stat: async () => ({ size: 100 }) as StoredFile,
-    async *read() {
-      yield await promisify(gzip)(JSON.stringify({ text }));
-    },
-  });
+  const stored = (text: string) =>
+    fake<FileStore>({
+      stat: async () => ({ size: 100 }) as StoredFile,
+      async *read() {
+        yield await promisify(gzip)(JSON.stringify({ text }));
+      },
+    });
   const text = 'a'.repeat(maxExtractedBytes);
   expect(await readExtracted(stored(text), 'a.png', {})).toEqual({ text });
   await expect(readExtracted(stored(`${text}a`), 'a.png', {})).rejects.toThrow('text is too large');

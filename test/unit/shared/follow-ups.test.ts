@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { CaptureRecord, CaptureRefresh, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
 import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import type { Task } from '@webcapture/shared/queue/tasks.ts';
+import { fake } from '../../harness/fake.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const uuid = '01a1fd8a-28f4-7407-b5a7-118e86daad01';
@@ -40,11 +41,11 @@ const refresh: CaptureRefresh = {
 async function arrange(changes: Partial<CaptureRecord>): Promise<readonly (readonly [Task, number | 'now'])[]> {
   const handed: [Task, number | 'now'][] = [];
   const followUps = new FollowUps(
-    {
+    fake({
       publish: async (task) => void handed.push([task, 'now']),
       schedule: async (task, at) => void handed.push([task, at]),
-    },
-    { add: async ({ account, uuid: of }, at) => void handed.push([{ kind: 'expiry', account, uuid: of }, at]) },
+    }),
+    fake({ add: async ({ account, uuid: of }, at) => void handed.push([{ kind: 'expiry', account, uuid: of }, at]) }),
   );
   await followUps.schedule(newRecord({ uuid, expiresAt: 9000, ...changes }));
   return handed;
@@ -115,6 +116,6 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
 
 test('schedule throws if a task cannot be published', async () => {
   const unavailable = async () => Promise.reject(new Error('unavailable'));
-  const followUps = new FollowUps({ publish: unavailable, schedule: unavailable }, { add: unavailable });
+  const followUps = new FollowUps(fake({ publish: unavailable, schedule: unavailable }), fake({ add: unavailable }));
   await expect(followUps.schedule(newRecord({ status: 'completed' }))).rejects.toThrow('unavailable');
 });

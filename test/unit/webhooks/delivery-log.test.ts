@@ -5,6 +5,7 @@ import { historyView, maxHistory } from '@webcapture/shared/captures/history.ts'
 import { complete, noteDelivery, startRefresh, fail } from '@webcapture/shared/captures/transitions.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { DeliveryLog } from '../../../services/controller/jobs/webhooks/delivery-log.ts';
+import { fake } from '../../harness/fake.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const shown = { cdnUrl: 'https://cdn.test', now: 5 };
@@ -33,12 +34,14 @@ test('an account keeps its last 100 attempts, in any order of their writes', () 
 test('attempts are written in batches, a failed write is retried, and long texts are truncated', async () => {
   const written: [string, readonly Delivery[]][] = [];
   let isDown = true;
-  const log = new DeliveryLog({
-    add: async (account, deliveries) => {
-      if (isDown && account === 'b') throw new Error('unavailable');
-      written.push([account, deliveries]);
-    },
-  });
+  const log = new DeliveryLog(
+    fake({
+      add: async (account, deliveries) => {
+        if (isDown && account === 'b') throw new Error('unavailable');
+        written.push([account, deliveries]);
+      },
+    }),
+  );
   log.note('a', delivery(1));
   log.note('a', delivery(2));
   log.note('b', delivery(3, { url: `https://hooks.example/${'x'.repeat(2000)}`, error: 'e'.repeat(1000) }));
@@ -58,7 +61,7 @@ test('the first attempt of an account is written at once, and the next ones ever
   const written: [string, number][] = [];
   const add = async (account: string, { length }: readonly Delivery[]) => void written.push([account, length]);
   let now = 100;
-  const log = new DeliveryLog({ add }, () => now);
+  const log = new DeliveryLog(fake({ add }), () => now);
   const noteAndFlush = async (account: string) => {
     log.note(account, delivery(1));
     await log.flush();

@@ -4,7 +4,7 @@ import { attemptDueAt, attemptOffsets, nextAttemptAt } from '../../../services/c
 
 const hour = 3_600_000;
 
-test('there are eight attempts with growing intervals, the first at once, the last a day later', () => {
+test('there are eight attempts with growing intervals, the first immediately, the last a day later', () => {
   expect(attemptOffsets).toHaveLength(8);
   expect(attemptOffsets[0]).toBe(0);
   expect(attemptOffsets.at(-1)).toBe(24 * hour);
@@ -54,6 +54,6 @@ test('the attempts are made at the times in the API guide', async () => {
   expect(next.map((at) => (at === null ? null : at - firstAt))).toEqual([...schedule.slice(1), null]);
   const guide = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');
   expect(guide.replaceAll(/\s+/g, ' ')).toContain(
-    'attempted eight times: at once, then 10 s, 1 min, 10 min, 1 h, 4 h, 12 h and 24 h after the first attempt.',
+    'attempted eight times: immediately, then 10 s, 1 min, 10 min, 1 h, 4 h, 12 h and 24 h after the first attempt.',
   );
 });

@@ -29,17 +29,17 @@ export type NextAttempt =
       Partial<Pick<DeliveryTask, 'redelivery' | 'firstAt'>>);
 
 export interface AttemptDeps extends EventSourceDeps {
-  readonly secrets: Pick<WebhookSecrets, 'get'>;
+  readonly secrets: WebhookSecrets;
   readonly send: (url: string, event: SignedEvent) => Promise<AttemptResult>;
   readonly webhookMetrics: WebhookMetrics;
-  readonly deliveryLog: Pick<DeliveryLog, 'note'>;
+  readonly deliveryLog: DeliveryLog;
   readonly log: Pick<Logger, 'info' | 'debug'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 export interface DeliverDeps extends Omit<AttemptDeps, 'send'> {
-  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly tasks: Tasks;
   readonly policy: EgressPolicy;
   readonly upstream?: Upstream | undefined;
   readonly receivers: ReceiverLimits;

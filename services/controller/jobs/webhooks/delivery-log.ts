@@ -20,7 +20,7 @@ const maxErrorLength = 200;
  * unwritten attempts.
  */
 export class DeliveryLog {
-  readonly #deliveries: Pick<Deliveries, 'add'>;
+  readonly #deliveries: Deliveries;
   readonly #noted = new Map<string, readonly Delivery[]>();
   #count = 0;
   readonly #now: () => number;
@@ -28,7 +28,7 @@ export class DeliveryLog {
   readonly #writtenAt = new Map<string, number>();
 
   /** @param now monotonic milliseconds */
-  constructor(deliveries: Pick<Deliveries, 'add'>, now: () => number = () => performance.now()) {
+  constructor(deliveries: Deliveries, now: () => number = () => performance.now()) {
     this.#deliveries = deliveries;
     this.#now = now;
   }
@@ -59,7 +59,7 @@ export class DeliveryLog {
     }
     let failure: { readonly error: unknown } | undefined;
     await eachOf(due, parallel, async ([account, deliveries]) => {
-      // While NATS is unavailable, each further write would wait for its timeout.
+      // If NATS is unavailable, each further write would wait for its timeout, so the loop ends.
       if (failure === undefined) {
         try {
           await this.#deliveries.add(account, latest(deliveries));

@@ -9,8 +9,8 @@ import type { DeliveryTask } from '@webcapture/shared/queue/tasks.ts';
 import { signBatchEvent, type SignedEvent, signEvent, type SigningOptions } from './event.ts';
 
 export interface EventSourceDeps {
-  readonly captures: Pick<Captures, 'get' | 'change'>;
-  readonly batches: Pick<Batches, 'get' | 'change'>;
+  readonly captures: Captures;
+  readonly batches: Batches;
   readonly readItems: (batch: BatchRecord) => Promise<readonly BatchItem[]>;
   readonly cdnUrl: string;
 }

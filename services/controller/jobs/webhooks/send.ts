@@ -26,7 +26,7 @@ export type AttemptResult =
     };
 
 export interface SendOptions extends Egress {
-  readonly policy: Pick<EgressPolicy, 'checkLiteral' | 'checkHost' | 'resolve'>;
+  readonly policy: EgressPolicy;
   /** Aborts the attempt, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Time limit from the DNS lookup to the response headers. Default: 10,000. */
@@ -188,7 +188,7 @@ function startTls(socket: Socket, host: string, isName: boolean, ca: string | un
     rejectUnauthorized: true,
   });
   secure.once('secureConnect', () => resolve(secure));
-  // The listener stays: a late error without a listener would end the process.
+  // The listener is never removed: a late error without a listener would end the process.
   secure.on('error', (error) => reject(explain(secure, error)));
   secure.once('close', () => reject(new DeliveryError('the connection was closed during the TLS handshake')));
   return promise;

@@ -17,7 +17,7 @@ import { answerCapture, captureFailures, type CaptureRouteDeps } from '../../api
 import { fileResponseHeaders, sendFile } from '../../api/send-file.ts';
 
 export interface CaptureLinkDeps extends CaptureRouteDeps {
-  readonly links: Pick<CaptureLinks, 'verify'>;
+  readonly links: CaptureLinks;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -105,7 +105,7 @@ function validBody(request: FastifyRequest, { options }: VerifiedLink): CaptureR
 }
 
 interface SendTerms {
-  readonly deps: Pick<CaptureLinkDeps, 'store' | 'now'>;
+  readonly deps: CaptureLinkDeps;
   readonly link: VerifiedLink;
   /** Maximum age of a capture that may be returned for the link. */
   readonly maxAgeMs: number;

@@ -1,23 +1,31 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
+import type { SignLink } from '@webcapture/shared/files/open-store.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import type { SignInCode } from './sign-in-code.ts';
+import { SignInCode } from './sign-in-code.ts';
 import { sendData } from '../../api/answers.ts';
 
 /** Folder of the built dashboard, next to the services in the repository and in the images. */
 export const builtDashboard = join(import.meta.dirname, '../../../dashboard/dist');
 
+/** Signed links lead to this origin. */
+const signedLinksOrigin = 'https://storage.googleapis.com';
+
 export interface DashboardDeps {
   /** Folder of the built dashboard; may be missing. */
-  readonly dashboardFolder: string;
+  readonly dashboardFolder?: string | undefined;
   /** Base URL of files: a file is at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
-  /** Other origins to which /files redirects. */
-  readonly fileOrigins?: readonly string[];
+  /** If set, /files redirects to signed links. */
+  readonly signLink?: SignLink | undefined;
   /** If undefined, sign-in by a link is disabled. */
-  readonly signInCode?: SignInCode | undefined;
+  readonly signInCode?: string | undefined;
+  /** API key that the code is exchanged for. */
+  readonly presetKey?: string | undefined;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 const notBuilt = `The dashboard of this webcapture has not been built.
@@ -34,8 +42,11 @@ The API works without it: see ../docs.
  * the API with the user's key.
  */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps) {
-  const { dashboardFolder, cdnUrl, fileOrigins, signInCode } = deps;
-  const headers = securityHeaders(new Set([new URL(cdnUrl).origin, ...(fileOrigins ?? [])]));
+  const { dashboardFolder = builtDashboard, cdnUrl, signLink, presetKey, now } = deps;
+  const signIn =
+    deps.signInCode && presetKey ? new SignInCode({ code: deps.signInCode, key: presetKey, now }) : undefined;
+  const signedOrigins = signLink === undefined ? [] : [signedLinksOrigin];
+  const headers = securityHeaders(new Set([new URL(cdnUrl).origin, ...signedOrigins]));
   await app.register(async (scope) => {
     await scope.register(fastifyStatic, {
       root: dashboardFolder,
@@ -66,14 +77,14 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
       return reply.headers(headers).sendFile(name);
     });
 
-    if (signInCode !== undefined) {
+    if (signIn !== undefined) {
       scope.post<{ Body: { code: string } }>('/dashboard/sign-in-code', {
         // The route needs no API key, so the body is small.
         bodyLimit: 1024,
         schema: { hide: true, body: signInCodeSchema },
         handler: async ({ body, socket }, reply) =>
           sendData(reply.header('cache-control', 'no-store'), {
-            key: signInCode.redeem(body.code, socket.remoteAddress),
+            key: signIn.redeem(body.code, socket.remoteAddress),
           }),
       });
     }

@@ -7,7 +7,7 @@ import { captureView } from '@webcapture/shared/captures/view.ts';
 import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyBaseLogger } from 'fastify';
-import { countCapture, type CaptureRouteDeps } from '../../api/capture.ts';
+import { countCapture, type CaptureCallDeps } from '../../api/capture.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { type ReadStateDeps, readState } from '../../capture/capture-state.ts';
 import { fillInDevice } from '../../capture/visitor-rules.ts';
@@ -16,10 +16,10 @@ import type { ScaledPictures, WantedPicture } from '../thumbnails/scaled-picture
 import { overlayStatus, type StatusView } from '../../status-cache.ts';
 import { captureText, errorText, extractedText } from './texts.ts';
 
-export interface McpToolsDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'pipeline' | 'metrics'> {
+export interface McpToolsDeps extends ReadStateDeps, CaptureCallDeps {
   readonly cdnUrl: string;
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly pictures: Pick<ScaledPictures, 'fileOf' | 'scale'>;
+  readonly authenticator: Authenticator;
+  readonly pictures: ScaledPictures;
   readonly status: { readonly view: () => StatusView };
 }
 

@@ -8,18 +8,16 @@ import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import { RetryLaterError } from '../../admission.ts';
-import { countCapture, type CaptureRouteDeps } from '../../api/capture.ts';
+import { countCapture, type CaptureCallDeps } from '../../api/capture.ts';
 import type { Caller } from '../../auth/authenticator.ts';
 import { type ReadStateDeps, readState } from '../../capture/capture-state.ts';
-import type { CapturePipeline } from '../../capture/pipeline.ts';
 import { RequestFacts } from '../../http/request-facts.ts';
 import { brokenMergeRules } from './merge-rules.ts';
 import { assertBytes, assertPages, type Merges } from './merges.ts';
 
-export interface MergeCapturesDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'metrics'> {
-  readonly pipeline: Pick<CapturePipeline, 'check' | 'capture'>;
-  readonly store: Pick<FileStore, 'stat'>;
-  readonly merges: Pick<Merges, 'begin' | 'merge'>;
+export interface MergeCapturesDeps extends ReadStateDeps, CaptureCallDeps {
+  readonly store: FileStore;
+  readonly merges: Merges;
 }
 
 export interface MergeCall {

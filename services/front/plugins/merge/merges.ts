@@ -38,7 +38,7 @@ export interface MergePart {
 }
 
 export interface MergesDeps {
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly store: FileStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly metrics: MergeMetrics;

@@ -15,8 +15,8 @@ import { fillInDocuments } from './merge-rules.ts';
 import { Merges, createMergeMetrics } from './merges.ts';
 
 export interface MergeDeps extends Omit<MergeCapturesDeps, 'merges'> {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly authenticator: Authenticator;
+  readonly store: FileStore;
   readonly registry: Registry;
 }
 

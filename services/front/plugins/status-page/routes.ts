@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type StatusHistory, statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
-import type { ComponentHistory } from '@webcapture/shared/statistics/component-history.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { historyView } from './history-cache.ts';
+import { HistoryCache, historyView } from './history-cache.ts';
 import { overlayStatus, type StatusView } from '../../status-cache.ts';
 import { atomFeed } from './feed.ts';
 import { pagePolicy, pageScript, renderPage } from './page.ts';
@@ -11,7 +12,12 @@ import { type AnswerDocument, example, plainAnswer } from '../../api/answers.ts'
 export interface StatusPageDeps {
   readonly publicUrl: string;
   readonly status: { readonly view: () => StatusView };
-  readonly statusHistory: { readonly histories: readonly ComponentHistory[]; readonly version: number };
+  /** By default that which the leader writes. */
+  readonly statusHistory?: HistoryCache;
+  readonly session: NatsSession;
+  readonly log: Logger;
+  /** Ends the background work of the front. */
+  readonly signal: AbortSignal;
   /** Unix milliseconds, by the server's clock. */
   readonly now: () => number;
 }
@@ -24,10 +30,8 @@ const pageMaxAgeMs = 1000;
 const cacheControl = 'public, max-age=30, stale-if-error=86400';
 
 /** GET /status.html, its script, and the history as JSON and as a feed. They are served from memory and need no API key. */
-export function statusPageRoutes(
-  app: FastifyInstance,
-  { publicUrl, status, statusHistory, now }: StatusPageDeps,
-): void {
+export function statusPageRoutes(app: FastifyInstance, deps: StatusPageDeps): void {
+  const { publicUrl, status, statusHistory = followHistory(deps), now } = deps;
   const versionOf = () => String(statusHistory.version);
   const view = keep(historyMaxAgeMs, versionOf, () => historyView(statusHistory.histories, status.view(), now()));
   const json = keep(historyMaxAgeMs, versionOf, () => tagged(JSON.stringify(view())));
@@ -98,6 +102,12 @@ export function statusPageRoutes(
         'public, max-age=3600, stale-if-error=86400',
       ),
   });
+}
+
+function followHistory({ session, log, signal }: StatusPageDeps): HistoryCache {
+  const history = new HistoryCache();
+  void history.follow(session, { log, signal });
+  return history;
 }
 
 interface Tagged {

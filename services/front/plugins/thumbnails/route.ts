@@ -16,13 +16,13 @@ import {
   type WantedPicture,
 } from './scaled-pictures.ts';
 
-interface PicturesDeps extends Pick<ScaledPicturesDeps, 'store' | 'now' | 'log'> {
+interface PicturesDeps extends Omit<ScaledPicturesDeps, 'metrics'> {
   readonly registry: Registry;
 }
 
 export interface ThumbnailDeps extends ReadStateDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly pictures: Pick<ScaledPictures, 'fileOf' | 'scale'>;
+  readonly authenticator: Authenticator;
+  readonly pictures: ScaledPictures;
 }
 
 type ThumbnailRoute = { Params: { uuid: string }; Querystring: ThumbnailQuery };

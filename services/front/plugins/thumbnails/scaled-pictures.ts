@@ -68,7 +68,7 @@ function shownPicture(
 }
 
 export interface ScaledPicturesDeps {
-  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly store: FileStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly metrics: ScaledPictureMetrics;

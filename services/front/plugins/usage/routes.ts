@@ -15,11 +15,12 @@ import {
   otherKeys,
   type UsageDay,
 } from '@webcapture/shared/statistics/usage-day.ts';
-import type { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
+import { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { FastifyInstance } from 'fastify';
 import { embeddedBytes } from '@webcapture/shared/accounts/byte-limits.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
@@ -32,12 +33,12 @@ import { pageQueryOf } from '../../validation/input.ts';
 import { callNats } from '../../nats.ts';
 
 export interface UsageDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly usage: Pick<AccountUsage, 'read'>;
-  readonly limiter: Pick<Limiter, 'inFlight'>;
-  readonly embeddedShare: Pick<EmbeddedShare, 'limit' | 'holdsFiles'>;
-  readonly usageHistory: Pick<UsageHistory, 'read'>;
-  readonly keys: Pick<Keys, 'names'>;
+  readonly authenticator: Authenticator;
+  readonly usage: AccountUsage;
+  readonly limiter: Limiter;
+  readonly embeddedShare: EmbeddedShare;
+  readonly session: NatsSession;
+  readonly keys: Keys;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -91,7 +92,8 @@ function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, embed
   });
 }
 
-function historyRoute(app: FastifyInstance, { authenticator, usageHistory, keys, now }: UsageDeps): void {
+function historyRoute(app: FastifyInstance, { authenticator, session, keys, now }: UsageDeps): void {
+  const usageHistory = new UsageHistory(session);
   app.get<{ Querystring: UsageHistoryQuery }>('/usage/history', {
     schema: {
       operationId: 'getUsageHistory',

@@ -13,6 +13,7 @@ import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import type { RefreshDeps } from '../../../../services/controller/jobs/refresh.ts';
+import { fake } from '../../../harness/fake.ts';
 import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
 import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { completeCapture, type Settling } from './settling.ts';
@@ -38,7 +39,7 @@ export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'fa
     followUps: new FollowUps(tasks, expiryIndex),
     accounts: new Accounts(session),
     limiter: new Limiter(session, usage),
-    fleet: { load: () => ({ renderers: 0, slots: 0, busy: 0, renderMs: null }) },
+    fleet: fake({ load: () => ({ renderers: 0, slots: 0, busy: 0, renderMs: null }) }),
     regions: ['us-east', 'eu-west'],
     defaultLimits: plentiful,
     allowIgnoreTlsErrors: true,

@@ -3,7 +3,7 @@ import { changeEntry, Entries } from '@webcapture/shared/nats/entries.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { LeaseState } from '@webcapture/shared/captures/cache.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { sha256 } from './cache-key.ts';
+import { sha256 } from '../capture/cache-key.ts';
 
 /** The response to the first request with a key. */
 export interface KeptAnswer {

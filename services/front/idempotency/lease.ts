@@ -1,16 +1,10 @@
-import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from './idempotency-keys.ts';
-import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
-import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { answerOfRecord, type AnswerOptions } from './answer.ts';
-import { canonical, sha256 } from './cache-key.ts';
-import { findState } from './capture-state.ts';
 import type { WaitClock } from '../http/request-facts.ts';
 import { callNats, callTimeoutMs } from '../nats.ts';
+import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from './keys.ts';
 
 /**
  * How a request with an Idempotency-Key was answered. `first`: it was the first request. `replayed`: with the response of an earlier
@@ -21,8 +15,6 @@ export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | '
 
 interface IdempotencyDeps {
   readonly keys: IdempotencyKeys;
-  readonly captures: Pick<Captures, 'get' | 'fail'>;
-  readonly followUps: Pick<FollowUps, 'schedule'>;
   readonly count: (result: IdempotencyResult) => void;
   /** The server's clock, Unix milliseconds. It determines when leases of other fronts expire. */
   readonly now: () => number;
@@ -30,37 +22,47 @@ interface IdempotencyDeps {
 }
 
 /** A request whose API key has been verified. */
-interface IdempotentRequest {
+export interface KeyedRequest {
   readonly account: string;
   /** The Idempotency-Key; undefined if the request has none. */
   readonly key: string | undefined;
-  /** Body after defaults. */
-  readonly body: unknown;
-  /** Determines the view of the capture of an earlier request. */
-  readonly view: AnswerOptions;
+  /** Returns the SHA-256 of the body after defaults. Called only for a request with a key. */
+  readonly hashBody: () => string;
   readonly clientGone: AbortSignal;
   readonly wait: WaitClock;
 }
 
+/** What a key stands for, a capture or a batch, as it is found by the uuid in the lease. */
+export interface KeyedWork<T> {
+  /** Looks up the work of an earlier request with the key. `keep` stores the response for later requests. */
+  find(entry: IdempotencyEntry, keep: (answer: KeptAnswer) => Promise<void>): Promise<EarlierWork<T>>;
+  /** Returns whether nothing of the work of a failed request remains. `mayEnd`: the work may be in progress without a record. */
+  isGone(uuid: string, mayEnd: boolean): Promise<boolean>;
+}
+
+/** Answered, or left unfinished by a front that died; null while it is in progress; `none` if it ended without a response. */
+type EarlierWork<T> =
+  { readonly kind: 'answered'; readonly answer: T } | { readonly kind: 'abandoned'; readonly work: T } | 'none' | null;
+
 /** The request has the lease, or it has the response of an earlier request, or its client has disconnected. */
-export type IdempotencyTurn =
-  | { readonly kind: 'lease'; readonly lease: IdempotencyLease }
-  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+export type IdempotencyTurn<T> =
+  | { readonly kind: 'lease'; readonly lease: IdempotencyLease; readonly abandoned?: T }
+  | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'client-gone' };
 
 /**
- * The right to determine the response for an Idempotency-Key. The holder names the capture before it queues it, reports the outcome by
- * `complete` or `release`, and closes the lease.
+ * The right to determine the response for an Idempotency-Key. The holder names the capture or the batch before it begins, reports
+ * its outcome by `complete` or `release`, and closes the lease.
  */
 export interface IdempotencyLease {
   /**
-   * Stores and returns the uuid of the capture: that of the lease, or the given one. A capture with a waiting client has no
+   * Stores and returns the uuid of the work: that of the lease, or the given one. A capture with a waiting client has no
    * record until it ends. Therefore it is named again right before it is queued, with the maximum duration `lastsMs`, so
    * that no other request takes over meanwhile.
    *
    * @throws LeaseLostError; ServiceError INTERNAL_ERROR if the lease cannot be renewed
    */
-  nameCapture(options?: { readonly uuid?: string | undefined; readonly lastsMs?: number }): Promise<string>;
+  renew(options?: { readonly uuid?: string | undefined; readonly lastsMs?: number }): Promise<string>;
   /** Stores the response for later requests. Null means that the client has disconnected, while the capture may still end. Never throws. */
   complete(answer: KeptAnswer | null): Promise<void>;
   /** Frees the key after a failed request, unless its capture has completed. Never throws. */
@@ -92,16 +94,17 @@ export class Idempotency {
 
   /**
    * Returns the lease on the key of a request, or waits for the response of an earlier request with that key. If that
-   * request fails, or its front dies before its capture has a record, another request gets the lease.
+   * request fails, or its front dies, another request gets the lease.
    *
    * @throws ServiceError VALIDATION_ERROR for another body with the same key; INTERNAL_ERROR if the key cannot be
    *   looked up
    */
-  async acquire({ key, ...request }: IdempotentRequest): Promise<IdempotencyTurn> {
-    const { account, clientGone, wait } = request;
+  async acquire<T>(request: KeyedRequest, work: KeyedWork<T>): Promise<IdempotencyTurn<T>> {
+    const { account, key, clientGone, wait } = request;
     const { keys, now, count } = this.#deps;
     if (key === undefined) return { kind: 'lease', lease: leaseWithoutKey(now) };
-    const bodyHash = sha256(canonical(request.body));
+    const bodyHash = request.hashBody();
+    const leaseOf = (uuid: string) => new KeyLease(this.#deps, { account, key, uuid }, work);
     let hasWaited = false;
     let failed: string | undefined;
     for (let attempt = 1; !clientGone.aborted; attempt++) {
@@ -109,50 +112,37 @@ export class Idempotency {
       const entry = await callNats(() => keys.acquire(account, key, wanted, failed), idempotencyUnavailable);
       if (entry.bodyHash !== bodyHash) {
         count('mismatch');
-        throw otherBody();
+        throw new ServiceError(
+          'VALIDATION_ERROR',
+          'This Idempotency-Key was sent with another body in the last 24 hours. Use a new key for another body.',
+        );
       }
       const { uuid } = entry.lease;
       if (uuid === wanted.lease.uuid) {
         count(failed === undefined && !hasWaited ? 'first' : 'taken_over');
-        return { kind: 'lease', lease: new KeyLease(this.#deps, { account, key, uuid }) };
+        return { kind: 'lease', lease: leaseOf(uuid) };
       }
-      const found = await this.#find(request, key, entry);
+      const found = await work.find(entry, (answer) => keep(this.#deps, { account, key, uuid }, answer));
       if (found === 'none') {
         failed = uuid;
         continue;
       }
-      if (found !== null) {
+      if (found?.kind === 'answered') {
         count(hasWaited ? 'waited' : 'replayed');
-        return { kind: 'answered', answer: found };
+        return found;
+      }
+      if (found?.kind === 'abandoned') {
+        count('taken_over');
+        return { kind: 'lease', lease: leaseOf(uuid), abandoned: found.work };
       }
       hasWaited = true;
       await wait.during(delay(backoffMs(attempt, 50, 2000), clientGone));
     }
     return { kind: 'client-gone' };
   }
-
-  /**
-   * Returns the response of the request that has the lease; null while that request is in progress; `none` if it has ended without a
-   * response.
-   */
-  async #find(
-    { account, view }: Omit<IdempotentRequest, 'key'>,
-    key: string,
-    { answer, lease }: IdempotencyEntry,
-  ): Promise<KeptAnswer | 'none' | null> {
-    if (answer !== null) return answer;
-    const record = await findState(this.#deps, account, lease.uuid);
-    if (record === null) return lease.until < this.#deps.now() ? 'none' : null;
-    const found = answerOfRecord(record, view);
-    if (found !== null) {
-      await keep(this.#deps, { account, key, uuid: lease.uuid }, found);
-      return found;
-    }
-    return isOpen(record) ? null : 'none';
-  }
 }
 
-/** A key and the uuid of its capture. */
+/** A key and the uuid of its work. */
 interface LeasedKey {
   readonly account: string;
   readonly key: string;
@@ -161,51 +151,52 @@ interface LeasedKey {
 
 /** A lease that is stored in NATS and renewed until it is closed. */
 class KeyLease implements IdempotencyLease {
-  readonly #deps: Pick<IdempotencyDeps, 'keys' | 'captures' | 'now' | 'log'>;
+  readonly #deps: IdempotencyDeps;
+  readonly #work: KeyedWork<unknown>;
   readonly #closed = new AbortController();
   #leased: LeasedKey;
   #lastsUntil = 0;
 
-  constructor(deps: Pick<IdempotencyDeps, 'keys' | 'captures' | 'now' | 'log'>, leased: LeasedKey) {
+  constructor(deps: IdempotencyDeps, leased: LeasedKey, work: KeyedWork<unknown>) {
     this.#deps = deps;
     this.#leased = leased;
-    void this.#renew();
+    this.#work = work;
+    void this.#keepRenewing();
   }
 
-  async nameCapture({
+  async renew({
     uuid = this.#leased.uuid,
     lastsMs = 0,
   }: { readonly uuid?: string | undefined; readonly lastsMs?: number } = {}): Promise<string> {
-    const name = async () => {
+    const renew = async () => {
       this.#lastsUntil = this.#deps.now() + lastsMs;
       // The entry is written even if the uuid is unchanged, because a front that was paused may have lost the lease without noticing.
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };
-    await callNats(name, idempotencyUnavailable);
+    await callNats(renew, idempotencyUnavailable);
     return uuid;
   }
 
   async complete(answer: KeptAnswer | null): Promise<void> {
     if (answer !== null) await keep(this.#deps, this.#leased, answer);
-    else await this.#release({ mayEnd: this.#lastsUntil > this.#deps.now() });
+    else await this.#release(this.#lastsUntil > this.#deps.now());
   }
 
   release(): Promise<void> {
-    return this.#release({ mayEnd: false });
+    return this.#release(false);
   }
 
   close(): void {
     this.#closed.abort();
   }
 
-  /** `mayEnd` means that the capture may be in progress; it has no record before it ends. */
-  async #release({ mayEnd }: { readonly mayEnd: boolean }): Promise<void> {
-    const { captures, keys, log } = this.#deps;
+  /** @param mayEnd whether the capture may be in progress; it has no record before it ends */
+  async #release(mayEnd: boolean): Promise<void> {
+    const { keys, log } = this.#deps;
     const { account, key, uuid } = this.#leased;
     const release = async () => {
-      const status = (await captures.get(account, uuid))?.value.status;
-      if ((status === undefined && !mayEnd) || status === 'failed') await keys.release(account, key, uuid);
+      if (await this.#work.isGone(uuid, mayEnd)) await keys.release(account, key, uuid);
     };
     try {
       await callNats(release, idempotencyUnavailable, keepTimeoutMs);
@@ -214,11 +205,11 @@ class KeyLease implements IdempotencyLease {
     }
   }
 
-  async #renew(): Promise<void> {
+  async #keepRenewing(): Promise<void> {
     while (await delay(renewIntervalMs, this.#closed.signal)) {
       const { uuid } = this.#leased;
       try {
-        // Another call may have renamed the capture meanwhile.
+        // The work may have been given another uuid meanwhile.
         if (!(await this.#write(uuid)) && uuid === this.#leased.uuid) return;
       } catch (error) {
         this.#deps.log.debug({ err: error, uuid }, 'an idempotency key could not be renewed; trying again');
@@ -235,16 +226,9 @@ class KeyLease implements IdempotencyLease {
   }
 }
 
-/** Returns the error of a request whose key was sent with another body. */
-export const otherBody = () =>
-  new ServiceError(
-    'VALIDATION_ERROR',
-    'This Idempotency-Key was sent with another body in the last 24 hours. Use a new key for another body.',
-  );
-
 /** The lease of a request without a key: nothing is stored. */
 const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
-  nameCapture: async ({ uuid = uuidV7(now()) } = {}) => uuid,
+  renew: async ({ uuid = uuidV7(now()) } = {}) => uuid,
   complete: async () => undefined,
   release: async () => undefined,
   close: () => undefined,
@@ -252,7 +236,7 @@ const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
 
 /** Stores the response. If that fails, later requests find the response through the record of the capture. */
 async function keep(
-  { keys, log }: Pick<IdempotencyDeps, 'keys' | 'log'>,
+  { keys, log }: IdempotencyDeps,
   { account, key, uuid }: LeasedKey,
   answer: KeptAnswer,
 ): Promise<void> {
