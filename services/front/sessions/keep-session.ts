@@ -24,10 +24,7 @@ export async function keepSession(
   { account, uuid, url, login }: CaptureRecord,
   sealed: SealedSecrets | undefined,
   loggedInAt: number,
-  {
-    sessions,
-    secretsKeys,
-  }: { readonly sessions: Sessions; readonly secretsKeys?: SecretsKeys | undefined },
+  { sessions, secretsKeys }: { readonly sessions: Sessions; readonly secretsKeys?: SecretsKeys | undefined },
 ): Promise<boolean> {
   if (login === undefined) return true;
   if (sealed === undefined || secretsKeys === undefined) return false;
