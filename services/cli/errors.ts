@@ -44,6 +44,7 @@ export class CliError extends Error {
 const kindsByCode: Readonly<Record<string, ExitKind>> = {
   VALIDATION_ERROR: 'validation',
   URL_BLOCKED: 'validation',
+  SESSION_NOT_FOUND: 'validation',
   UNAUTHORIZED: 'authentication',
   API_KEY_EXPIRED: 'authentication',
   API_KEY_REVOKED: 'authentication',

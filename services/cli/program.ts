@@ -9,6 +9,7 @@ import { loginCommand } from './login.ts';
 import type { Context } from './context.ts';
 import { capturesCommand } from './manage/captures.ts';
 import { keysCommand } from './manage/keys.ts';
+import { sessionsCommand } from './manage/sessions.ts';
 import { devicesCommand, statusCommand, usageCommand } from './manage/service.ts';
 import packageJson from './package.json' with { type: 'json' };
 
@@ -33,6 +34,7 @@ export function createProgram(context: Context): Command {
     batchCommand(context),
     diffCommand(context),
     capturesCommand(context),
+    sessionsCommand(context),
     keysCommand(context),
     usageCommand(context),
     statusCommand(context),

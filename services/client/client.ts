@@ -31,6 +31,7 @@ import type {
   CaptureWebhook,
   ComponentStatus,
   CreateKey,
+  CreateSession,
   Delivery,
   Device,
   Diagnostics,
@@ -46,6 +47,7 @@ import type {
   RotateSigningSecret,
   RotateWebhookSecret,
   ServiceStatus,
+  Session,
   SigningSecret,
   StatusHistory,
   TestEvent,
@@ -233,6 +235,31 @@ export class Webcapture {
       onState?.(state);
       return state.status === 'completed' ? state : null;
     });
+  }
+
+  /**
+   * Logs in with a capture, usually by its steps, and resolves when the session is stored. Its `sessionId` is the value of the option `session`
+   * of captures.
+   */
+  createSession(body: CreateSession, { signal = null, idempotencyKey }: CaptureCallOptions = {}): Promise<Session> {
+    const params = idempotencyKey === undefined ? {} : { header: { 'idempotency-key': idempotencyKey } };
+    return dataOf(this.raw.POST('/sessions', { params, body, signal }));
+  }
+
+  /** Returns the sessions of the account, at most 100, newest first. */
+  async listSessions({ signal = null }: CallOptions = {}): Promise<readonly Session[]> {
+    const { sessions } = await dataOf(this.raw.GET('/sessions', { signal }));
+    return sessions;
+  }
+
+  /** Returns a session. */
+  getSession(id: string, { signal = null }: CallOptions = {}): Promise<Session> {
+    return dataOf(this.raw.GET('/sessions/{id}', { params: { path: { id } }, signal }));
+  }
+
+  /** Deletes a session. Later captures and refreshes that name it fail. */
+  deleteSession(id: string, { signal = null }: CallOptions = {}): Promise<Session> {
+    return dataOf(this.raw.DELETE('/sessions/{id}', { params: { path: { id } }, signal }));
   }
 
   /** Returns the state of a capture, including that of a failed one. */

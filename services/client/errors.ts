@@ -52,7 +52,10 @@ export class WebcaptureError extends Error {
   }
 }
 
-/** 400: the request is invalid (VALIDATION_ERROR), or the egress policy refuses the address (URL_BLOCKED). */
+/**
+ * 400: the request is invalid (VALIDATION_ERROR), the egress policy refuses the address (URL_BLOCKED), or the session of the option `session` does
+ * not exist (SESSION_NOT_FOUND).
+ */
 export class ValidationError extends WebcaptureError {
   override readonly name = 'ValidationError';
 }
@@ -67,7 +70,7 @@ export class PermissionError extends WebcaptureError {
   override readonly name = 'PermissionError';
 }
 
-/** 404: the capture, key or address does not exist. */
+/** 404: the capture, session, key or address does not exist. */
 export class NotFoundError extends WebcaptureError {
   override readonly name = 'NotFoundError';
 }
@@ -117,6 +120,7 @@ type ErrorClass = typeof WebcaptureError;
 const classes: Readonly<Record<ErrorCode, ErrorClass>> = {
   VALIDATION_ERROR: ValidationError,
   URL_BLOCKED: ValidationError,
+  SESSION_NOT_FOUND: ValidationError,
   UNAUTHORIZED: AuthenticationError,
   API_KEY_EXPIRED: AuthenticationError,
   API_KEY_REVOKED: AuthenticationError,

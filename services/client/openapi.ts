@@ -49,6 +49,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions of the account, newest first
+         * @description Requires the scope read. An account has at most 100 sessions. Their cookies and storage are never shown.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        /**
+         * Log in and keep the session
+         * @description Requires the scope capture. Captures a page, usually with steps that log in, and keeps the cookies of all sites, and the localStorage and sessionStorage of the origins that the page was on, sealed. Captures of the account use them with the option session until they expire. It is a capture like any other: it costs as many tokens, counts against the same limits, and GET /captures/{sessionId} returns its picture, which shows whether the login succeeded.
+         */
+        post: operations["createSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pdf/merge": {
         parameters: {
             query?: never;
@@ -168,6 +192,30 @@ export interface paths {
          */
         post: operations["refreshCapture"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a session
+         * @description Requires the scope read. The cookies and the storage of a session are never shown.
+         */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a session
+         * @description Requires the scope capture. Later captures and refreshes cannot use the session. Captures that are already queued use it. The site is not informed.
+         */
+        delete: operations["deleteSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1022,7 +1070,7 @@ export interface components {
             /** @description The most frequent errors, at most 5. */
             failures: {
                 /** @enum {string} */
-                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "SESSION_NOT_FOUND" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
                 /** @description Captures and refreshes that failed with it. */
                 count: number;
             }[];
@@ -1037,7 +1085,7 @@ export interface components {
             /** @enum {string} */
             region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
             /** @description Error code of a failed capture. */
-            code: ("VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR") | null;
+            code: ("VALIDATION_ERROR" | "URL_BLOCKED" | "SESSION_NOT_FOUND" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR") | null;
             /** @description Error message of a failed capture. */
             message: string | null;
             /** @description Duration as in the latencies of GET /usage/history. */
@@ -1133,7 +1181,7 @@ export interface components {
             /** @description Why the capture failed. */
             error: {
                 /** @enum {string} */
-                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "SESSION_NOT_FOUND" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
                 message: string;
             } | null;
         };
@@ -1244,6 +1292,11 @@ export interface components {
             headersFor?: string[];
             /** @description Cookies that are set before the page is opened. */
             cookies?: components["schemas"]["Cookie"][];
+            /**
+             * @description ID of a session of the account (POST /sessions): the cookies and the storage that its login left are set before the page is opened. The cookies of the request take precedence.
+             * @example 0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77
+             */
+            session?: string;
             auth?: components["schemas"]["BasicAuth"];
             block?: components["schemas"]["Block"];
             /** @description Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors. */
@@ -1439,7 +1492,7 @@ export interface components {
         Capture: components["schemas"]["CaptureResult"] | components["schemas"]["PendingCapture"] | components["schemas"]["FailedCapture"] | components["schemas"]["DeletedCapture"];
         CaptureError: {
             /** @enum {string} */
-            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "SESSION_NOT_FOUND" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
             message: string;
             /**
              * @description client: the request asked for the failure, or its own limits refuse it. page: the site or its page failed. service: this service failed.
@@ -1657,6 +1710,11 @@ export interface components {
             headersFor?: string[];
             /** @description Cookies that are set before the page is opened. */
             cookies?: components["schemas"]["Cookie"][];
+            /**
+             * @description ID of a session of the account (POST /sessions): the cookies and the storage that its login left are set before the page is opened. The cookies of the request take precedence.
+             * @example 0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77
+             */
+            session?: string;
             auth?: components["schemas"]["BasicAuth"];
             block?: components["schemas"]["Block"];
             /** @description Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors. */
@@ -1995,6 +2053,247 @@ export interface components {
              */
             expiresAt?: string | null;
         };
+        /** @description Options of the capture that logs in: those of POST /capture, except html, responseType, responseCache, persistence, background and webhook. */
+        CreateSession: {
+            viewport?: components["schemas"]["Viewport"];
+            /**
+             * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+             * @example iPhone 15
+             */
+            device?: string;
+            /**
+             * @description Value of the media feature prefers-color-scheme.
+             * @default light
+             * @enum {string}
+             */
+            colorScheme?: "light" | "dark" | "no-preference";
+            /**
+             * @description Media type of the style sheets that apply. Without it: screen for images, print for PDF.
+             * @enum {string}
+             */
+            media?: "screen" | "print";
+            /**
+             * @description Value of the media feature prefers-reduced-motion: reduce if true.
+             * @default false
+             */
+            reducedMotion?: boolean;
+            /**
+             * @description Format of the file.
+             * @default png
+             * @enum {string}
+             */
+            format?: "png" | "jpeg" | "webp" | "pdf";
+            /**
+             * @description Image quality of jpeg and webp. Ignored for other formats.
+             * @default 80
+             */
+            quality?: number;
+            /**
+             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+             * @default false
+             */
+            isFullPage?: boolean;
+            /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+            selector?: string;
+            /**
+             * @description CSS pixels of the page to show around the element of selector, as far as the page goes.
+             * @default 0
+             */
+            elementPadding?: number;
+            clip?: components["schemas"]["Clip"];
+            resize?: components["schemas"]["Resize"];
+            /**
+             * @description Transparent where the page paints nothing. With format png or webp only.
+             * @default false
+             */
+            omitBackground?: boolean;
+            pdf?: components["schemas"]["PdfOptions"];
+            /**
+             * @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event.
+             * @default load
+             * @enum {string}
+             */
+            waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+            /**
+             * @description Navigation timeout in milliseconds. Time in the queue does not count.
+             * @default 30000
+             */
+            timeout?: number;
+            /**
+             * @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.
+             * @default 3000
+             */
+            imageTimeout?: number;
+            /**
+             * @description Additional time to wait after the page has loaded, in milliseconds.
+             * @default 0
+             */
+            delay?: number;
+            waitFor?: components["schemas"]["WaitFor"];
+            /**
+             * @description HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.
+             * @example {
+             *       "Authorization": "Bearer …"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
+            headersFor?: string[];
+            /** @description Cookies that are set before the page is opened. */
+            cookies?: components["schemas"]["Cookie"][];
+            /**
+             * @description ID of a session of the account (POST /sessions): the cookies and the storage that its login left are set before the page is opened. The cookies of the request take precedence.
+             * @example 0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77
+             */
+            session?: string;
+            auth?: components["schemas"]["BasicAuth"];
+            block?: components["schemas"]["Block"];
+            /** @description Elements that are not shown but keep their place, also those that are added later: up to 100 CSS selectors. */
+            hide?: string[];
+            /** @description Elements that are left out and take no place, also those that are added later: up to 100 CSS selectors. */
+            remove?: string[];
+            /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. The browser waits for each element for up to 5 seconds, and if the click opens a page, for the rest of timeout until that has loaded. The capture fails if one cannot be clicked. */
+            click?: string[];
+            /** @description Actions on the page after load and before waitFor, in order, up to 30. Each has one action. An element is awaited for up to 5 seconds, navigations within the site of url are followed, all of them for up to timeout. The capture fails, at no cost, if a step fails; the message has its number. Excludes click. */
+            steps?: {
+                /** @description Absolute http or https URL of the next page, on the site of url. */
+                goto?: string;
+                /** @description CSS selector of the element to click. */
+                click?: string;
+                /** @description Enter a text into a field. */
+                type?: {
+                    /** @description CSS selector of the field. */
+                    selector: string;
+                    /** @description Text that replaces the content of the field. It is secret. */
+                    text: string;
+                };
+                /** @description Press a key. */
+                press?: {
+                    /** @description CSS selector of the element to focus first. Without it: the element that has the focus. */
+                    selector?: string;
+                    /**
+                     * @description Enter, Tab, Shift+Tab, Escape, Backspace, Delete, Space, ArrowUp, ArrowDown, ArrowLeft, ArrowRight, Home, End, PageUp, PageDown, or a character of ASCII.
+                     * @example Enter
+                     */
+                    key: string;
+                };
+                /** @description Choose an option of a select element. */
+                select?: {
+                    /** @description CSS selector of the select element. */
+                    selector: string;
+                    /** @description Value or label of the option to choose. It is secret. */
+                    value: string;
+                };
+                /** @description CSS selector of the element to move the pointer to. */
+                hover?: string;
+                /** @description Scroll the page, or an element. */
+                scroll?: {
+                    /** @description CSS selector of the element to scroll into view, or whose content by or to scrolls. */
+                    selector?: string;
+                    /** @description CSS pixels to scroll down; up if negative. */
+                    by?: number;
+                    /**
+                     * @description End to scroll to. Excludes by.
+                     * @enum {string}
+                     */
+                    to?: "top" | "bottom";
+                };
+                /** @description Wait for an element, for up to 10 seconds. */
+                waitFor?: string | {
+                    /** @description CSS selector of the element. */
+                    selector: string;
+                    /**
+                     * @description As in the option waitFor; visible if not set.
+                     * @enum {string}
+                     */
+                    state?: "visible" | "attached" | "hidden";
+                };
+                /** @description Milliseconds to wait; up to 30 seconds in all steps. */
+                wait?: number;
+            }[];
+            /**
+             * @description false: scripts of the page and its frames do not run, and noscript is shown.
+             * @default true
+             */
+            javaScript?: boolean;
+            /** @description Make captures of an unchanged page equal, for visual comparison: stop the clock, seed the random numbers, run loops of frames for 60 frames, stop animations at a fixed time, and hide the text cursor. */
+            freeze?: {
+                /**
+                 * @description Time at which Date and performance are stopped, ISO 8601 with an offset. Timers run as usual.
+                 * @default 2026-01-01T00:00:00.000Z
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                time?: string;
+                /**
+                 * @description Seed of Math.random, whose numbers are then the same in each frame and capture.
+                 * @default 1
+                 */
+                random?: number;
+            };
+            /** @description Style sheet that is added to the page: up to 64 KiB. */
+            css?: string;
+            /** @description JavaScript that runs in the page after load, and before click, steps and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
+            script?: string;
+            /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
+            extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+            /**
+             * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
+             * @default auto
+             * @enum {string}
+             */
+            region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /**
+             * @description Render with a browser that avoids bot detection. Costs one more token.
+             * @default false
+             */
+            antiBot?: boolean;
+            /**
+             * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
+             * @example de-DE
+             */
+            locale?: string;
+            /**
+             * @description Time zone of the visitor, a name of the IANA time zone database.
+             * @example Europe/Berlin
+             */
+            timezone?: string;
+            geolocation?: components["schemas"]["Geolocation"];
+            /**
+             * @description User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.
+             * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
+             */
+            userAgent?: string;
+            /**
+             * @description Capture the page and all that it loads although certificates are expired, self-signed or for another name. Only where the operator allows it, for the service and for the account.
+             * @default false
+             */
+            ignoreTlsErrors?: boolean;
+            /**
+             * @description Time for which the file is kept, in seconds. Ignored when persistence is enabled.
+             * @default 86400
+             */
+            cdnTtl?: number;
+            failOn?: components["schemas"]["FailOn"];
+            /**
+             * @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them.
+             * @default false
+             */
+            diagnostics?: boolean;
+            /** @description Absolute http or https URL of the page that logs in. */
+            url: string;
+            /**
+             * @description Name of the session, for lists.
+             * @example Reports
+             */
+            name?: string;
+            /**
+             * @description Time for which the session is kept, in seconds.
+             * @default 86400
+             */
+            expiresIn?: number;
+        };
         DeadLetter: {
             /**
              * Format: date-time
@@ -2208,7 +2507,7 @@ export interface components {
         };
         Error: {
             /** @enum {string} */
-            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "SESSION_NOT_FOUND" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
             /** @description Description of the error and of what to do. Use code, not message, in programs. */
             message: string;
         };
@@ -2451,7 +2750,7 @@ export interface components {
             endedAt: string | null;
             error: {
                 /** @enum {string} */
-                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "SESSION_NOT_FOUND" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
                 message: string;
                 /** @enum {string} */
                 cause: "client" | "page" | "service";
@@ -2840,6 +3139,32 @@ export interface components {
             components?: components["schemas"]["ComponentStatus"][];
             /** Format: date-time */
             lastCheckedAt: string;
+        };
+        Session: {
+            /**
+             * Format: uuid
+             * @description Value of the option session. Also the UUID of the capture that logged in, for GET /captures/{uuid}.
+             */
+            sessionId: string;
+            name: string | null;
+            /** @description URL of the page that logged in. */
+            url: string;
+            /** @description Hosts that have cookies or storage in the session, at most 50. */
+            sites: string[];
+            /**
+             * Format: date-time
+             * @description Time of the login.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Time at which the session is removed.
+             */
+            expiresAt: string;
+        };
+        SessionList: {
+            /** @description Newest first. */
+            sessions: components["schemas"]["Session"][];
         };
         SigningSecret: {
             /** @description ID of the API key: the parameter key of links. */
@@ -3433,7 +3758,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED, SESSION_NOT_FOUND. */
             400: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3573,7 +3898,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED, SESSION_NOT_FOUND. */
             400: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -3975,7 +4300,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED, SESSION_NOT_FOUND. */
             400: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4086,7 +4411,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED, SESSION_NOT_FOUND. */
             400: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4167,6 +4492,216 @@ export interface operations {
             };
         };
     };
+    listSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions of the account. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["SessionList"];
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    createSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes retries safe. For 24 hours, a request with the same key and the same body returns the first response at no cost. While the first request is in progress, other requests with the same key wait for it. A request with the same key and another body is answered with 400. Errors that can be retried (402, 429, 5xx) are not kept. The key has 1 to 255 visible ASCII characters. */
+                "idempotency-key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Options of the capture that logs in: those of POST /capture, except html, responseType, responseCache, persistence, background and webhook. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSession"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description UUID of the capture that logged in. */
+                    "x-capture-uuid"?: string;
+                    /** @description Present when the response belongs to an earlier request with the same Idempotency-Key. */
+                    "idempotent-replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["Session"];
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED, SESSION_NOT_FOUND. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
+            402: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
+            409: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: NAVIGATION_FAILED, CAPTURE_TIMEOUT, CAPTURE_FAILED, PAGE_TOO_LARGE, REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
     mergePdf: {
         parameters: {
             query?: never;
@@ -4201,7 +4736,7 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
-            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED, SESSION_NOT_FOUND. */
             400: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -4899,6 +5434,184 @@ export interface operations {
                     "x-request-id"?: string;
                     /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the session. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["Session"];
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the session. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deleted session. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["Session"];
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, the account is suspended, or it may not use an option of the capture. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

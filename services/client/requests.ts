@@ -39,7 +39,7 @@ export interface WaitOptions<State = Capture> extends CallOptions {
 export type RawClient = Client<paths>;
 
 /** Paths whose POST requests have an Idempotency-Key. */
-const idempotent: ReadonlySet<string> = new Set<keyof paths>(['/capture', '/captures/batch']);
+const idempotent: ReadonlySet<string> = new Set<keyof paths>(['/capture', '/captures/batch', '/sessions']);
 
 /** Returns the openapi-fetch client of all paths. Its requests are retried, and those that create captures have an Idempotency-Key. */
 export function createRawClient(url: string, headers: Record<string, string>, transport: TransportOptions): RawClient {

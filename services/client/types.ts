@@ -57,10 +57,16 @@ export type LinkOptions = Omit<
   | 'headersFor'
   | 'cookies'
   | 'auth'
+  | 'session'
   | 'css'
   | 'script'
   | 'pdf'
 > & { pdf?: Omit<NonNullable<CaptureOptions['pdf']>, 'encryption'> };
+
+/** The body of POST /sessions: the options of the capture that logs in, a name, and the lifetime in seconds. */
+export type CreateSession = Schemas['CreateSession'];
+/** A session, without its cookies and storage. */
+export type Session = Schemas['Session'];
 
 /** The body of POST /captures/batch. */
 export type BatchOptions = Schemas['BatchRequest'];

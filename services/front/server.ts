@@ -41,6 +41,7 @@ import { mergePlugin, type MergeDeps } from './plugins/merge/route.ts';
 import { statusPageRoutes, type StatusPageDeps } from './plugins/status-page/routes.ts';
 import { createPictures, thumbnailRoute, type ThumbnailDeps } from './plugins/thumbnails/route.ts';
 import { usageRoutes, type UsageDeps } from './plugins/usage/routes.ts';
+import { createSessionRoute, type SessionsDeps, sessionsRoutes } from './sessions/routes.ts';
 import { parseJson } from './validation/input.ts';
 import { JsonParser } from './validation/json-parser.ts';
 import { quickLengths } from './validation/string-lengths.ts';
@@ -71,6 +72,7 @@ type AppDeps = HttpDeps &
   CaptureRouteDeps &
   CaptureLinkDeps &
   Omit<CreateBatchDeps, 'batches' | 'batchMetrics'> &
+  SessionsDeps &
   CapturesDeps &
   FilesDeps &
   KeysDeps &
@@ -154,11 +156,13 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps);
     createBatchRoute(scope, { ...deps, batches, batchMetrics });
+    createSessionRoute(scope, deps);
     mergePlugin(scope, deps);
     mcpRoute(scope, { ...deps, pictures });
   });
   captureLinkRoute(app, deps);
   capturesRoutes(app, deps);
+  sessionsRoutes(app, deps);
   batchRoutes(app, { ...deps, batches, batchMetrics, accountStreams });
   diagnosticsRoutes(app, deps);
   filesRoutes(app, deps);

@@ -1,6 +1,7 @@
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import type { FileStore, Upload } from '@webcapture/shared/files/file-store.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -59,6 +60,7 @@ export class SettlingParts {
         share: fake({ limit: () => undefined }),
         now: session.now,
       }),
+      sessions: new Sessions(session),
       comparisons: new PictureComparisons({ store: this.store, now: session.now, log: this.log }),
       onSettled: ({ outcome, tokens }) => {
         this.outcomes.push(outcome);

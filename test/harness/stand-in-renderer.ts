@@ -8,6 +8,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
+import type { SealedSecrets } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
 import { parseJob } from '@webcapture/shared/queue/jobs.ts';
@@ -66,6 +67,8 @@ export class StandInRenderer {
   changeUpload: (upload: Upload) => Upload = (upload) => upload;
   /** Changes the results of completed captures. */
   changeOutcome: (outcome: Completed) => Completed = (outcome) => outcome;
+  /** What the page of a job with `keepsSession` leaves, sealed. */
+  sealSession: (job: CaptureJob) => SealedSecrets | undefined = () => undefined;
   /** The renderer's registration. */
   says: Partial<RendererHeartbeat> = {};
   readonly pod: string;
@@ -195,7 +198,9 @@ export class StandInRenderer {
   async complete(job: CaptureJob, { silently = false }: { silently?: boolean } = {}): Promise<void> {
     const upload = await this.upload(job);
     const noted = job.options.diagnostics === true ? await this.uploadDiagnostics(job) : {};
-    const beside = { ...(await this.uploadExtracted(job)), ...noted };
+    const session = job.keepsSession === true ? this.sealSession(job) : undefined;
+    const kept = session === undefined ? {} : { session };
+    const beside = { ...(await this.uploadExtracted(job)), ...noted, ...kept };
     const completed = { kind: 'completed', upload, ...beside, report: this.reportOf(job), ageMs: 1 } as const;
     const outcome = this.changeOutcome(completed);
     if (!silently) this.tell(job, outcome);

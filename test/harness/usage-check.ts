@@ -6,6 +6,7 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { Fleet as FleetState } from '@webcapture/shared/queue/fleet.ts';
 import { hashKey, Keys, type KeyRecord } from '../../services/front/auth/keys.ts';
 import { scopes } from '@webcapture/shared/api/api-key.ts';
@@ -48,6 +49,11 @@ export class UsageCheck {
       this.#account = entry.value.account;
     }
     return this.#account;
+  }
+
+  /** The sessions of all accounts. */
+  get sessions(): Sessions {
+    return new Sessions(this.#session);
   }
 
   /** Creates another account, with one key that has all scopes. */

@@ -168,6 +168,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
     'corpus/tall-viewports',
   ],
   'scripts/selecting.ts': ['integration/page-scripts/selecting', 'corpus/selectors', 'corpus/elements'],
+  'scripts/storage.ts': ['integration/page-scripts/storage'],
   'scripts/styles.ts': [
     'integration/page-scripts/styles',
     'corpus/viewport-heights',

@@ -151,6 +151,7 @@ export function withRateLimitHeaders(answers: Record<number, AnswerDocument>): R
 export const captureErrorCodes = [
   'VALIDATION_ERROR',
   'URL_BLOCKED',
+  'SESSION_NOT_FOUND',
   'UNAUTHORIZED',
   'API_KEY_EXPIRED',
   'API_KEY_REVOKED',

@@ -39,6 +39,7 @@ import {
 import { diagnosticsSchema, renderDiagnosticsSchema } from '@webcapture/shared/api/diagnostics.ts';
 import { extractedSchema } from '@webcapture/shared/api/extracted.ts';
 import { mergeRequestSchema } from '@webcapture/shared/api/merge-request.ts';
+import { createSessionSchema, sessionListSchema, sessionSchema } from '@webcapture/shared/api/session.ts';
 import { newSigningSecretSchema, rotateSigningSecretSchema } from '@webcapture/shared/api/signing-secret.ts';
 import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
 import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/api/status.ts';
@@ -78,6 +79,10 @@ export const components: Readonly<Record<string, object>> = {
 
   BatchRequest: batchRequestSchema,
   BatchOptions: batchRequestSchema.properties.options,
+
+  CreateSession: createSessionSchema,
+  Session: sessionSchema,
+  SessionList: sessionListSchema,
 
   Capture: captureStateSchema,
   CaptureResult: captureResultSchema,

@@ -22,7 +22,8 @@ import {
   readIdempotencyKey,
 } from '../idempotency/lease.ts';
 import { callNats } from '../nats.ts';
-import { type BatchOrder, orderBatch } from './batch-rules.ts';
+import { assertSession, type FindSessionDeps } from '../sessions/find-session.ts';
+import { type BatchOrder, orderBatch, withIndex } from './batch-rules.ts';
 import {
   admitAll,
   parallel,
@@ -33,7 +34,7 @@ import {
   releaseAll,
 } from './queue-orders.ts';
 
-export interface AcceptBatchDeps extends QueueOrdersDeps {
+export interface AcceptBatchDeps extends QueueOrdersDeps, FindSessionDeps {
   readonly batches: Batches;
   readonly captures: Captures;
   readonly responseCache: ResponseCache;
@@ -137,10 +138,24 @@ export class BatchAcceptance {
     };
   }
 
+  /** @throws ServiceError SESSION_NOT_FOUND, with the index of the first request with such a session */
+  async #assertSessions(orders: readonly BatchOrder[], { account }: Caller): Promise<void> {
+    const checked = new Set<string>();
+    for (const [index, { accepted }] of orders.entries()) {
+      const { session } = accepted.options;
+      if (session === undefined || checked.has(session)) continue;
+      checked.add(session);
+      await assertSession(accepted.options, account.id, this.#deps).catch((error: unknown) => {
+        throw withIndex(error, index);
+      });
+    }
+  }
+
   /** @throws LeaseLostError if another request has taken over the Idempotency-Key; then no capture is queued */
   async #begin({ orders, webhookUrl, lease }: NewBatch, caller: Caller, facts: RequestFacts): Promise<BatchRecord> {
     const { batches, tasks, statistics, now, metrics } = this.#deps;
     const { account, key } = caller;
+    await this.#assertSessions(orders, caller);
     const uuid = await lease.renew();
     const hits = await this.#findHits(orders, caller);
     const captures = orders.map((_, index) => hits.get(index) ?? uuidV7(now()));

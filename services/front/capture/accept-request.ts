@@ -17,13 +17,14 @@ import {
 } from '@webcapture/shared/api/option-table.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CacheKey, CaptureRecord, Persistence } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord, Login, Persistence } from '@webcapture/shared/captures/capture-record.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
+import { maxSessionBytes } from '@webcapture/shared/queue/outcomes.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
@@ -53,6 +54,8 @@ export interface AcceptedRequest {
   /** Undefined if long-term storage was not requested. */
   readonly persistence: Persistence | undefined;
   readonly webhookUrl: string | undefined;
+  /** The new session. If undefined, the capture does not log in for one. */
+  readonly login?: Login | undefined;
   /** Undefined if the cache was not requested. */
   readonly cacheKey?: CacheKey | undefined;
 }
@@ -132,10 +135,14 @@ export function assertPermitted(
  */
 const maxOptionBytes = 400 * 1024;
 
+/** Part of these bytes that a sealed session takes at most: a job contains it once. */
+const sessionShareBytes = (maxSessionBytes * (4 / 3)) / (1 + 4 / 3);
+
 /** @throws ServiceError VALIDATION_ERROR */
 function assertFits(options: RenderOptions, secrets: CaptureSecrets | undefined): void {
   const secretBytes = secrets === undefined ? 0 : Buffer.byteLength(JSON.stringify(secrets)) * (4 / 3);
-  if (Buffer.byteLength(JSON.stringify(options)) + secretBytes <= maxOptionBytes) return;
+  const maxBytes = options.session === undefined ? maxOptionBytes : maxOptionBytes - sessionShareBytes;
+  if (Buffer.byteLength(JSON.stringify(options)) + secretBytes <= maxBytes) return;
   throw new ServiceError(
     'VALIDATION_ERROR',
     'css, script, the values of steps, and the templates and attachments of pdf are too large together: shorten one of them',
@@ -169,7 +176,7 @@ export function newRecord(
   { uuid, account, key, isolation, cacheKey, batch, secretsKeys }: NewCapture,
   { region, waitMs }: { readonly region: Region; readonly waitMs: number },
 ): CaptureRecord {
-  const { source, options, secrets, lifetimeMs, persistence, webhookUrl } = request;
+  const { source, options, secrets, lifetimeMs, persistence, webhookUrl, login } = request;
   const sealed = secrets && secretsKeys?.seal(secrets, { account, uuid });
   const acceptedAt = timeOfUuid(uuid) ?? 0;
   const startBy = acceptedAt + waitMs;
@@ -184,6 +191,7 @@ export function newRecord(
     ...(keepsHtml(request) ? { html: uuid, htmlBytes: keptHtmlBytes(request) } : {}),
     options,
     ...(sealed === undefined ? {} : { secrets: sealed }),
+    ...(login === undefined ? {} : { login }),
     tokenCost: request.tokenCost,
     fileName: newFileName(uuid, options.format),
     requestedRegion: request.region,

@@ -6,6 +6,7 @@ import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
@@ -83,10 +84,11 @@ export async function createPipeline(parts: PipelineParts) {
   const { signal, checkTimeoutMs } = parts;
   const admission = new Admission({ limiter, embeddedShare, captures, log, signal, now, checkTimeoutMs });
 
+  const sessions = new Sessions(session);
   const comparisons = new PictureComparisons({ store, now, log });
   const onSettled: SettlementDeps['onSettled'] = (settled) => metrics.settled(settled);
   const onMalformed = () => metrics.malformedResult();
-  const settling = { captures, store, comparisons, cache, tickets, byteQuota, secretsKeys, onSettled, log };
+  const settling = { captures, store, comparisons, cache, tickets, byteQuota, sessions, secretsKeys, onSettled, log };
   const settlements = new ResultSettler(settling);
   const onStarted = async ({ result, region }: ReceivedReply) => {
     const ticket = await tickets.open(result.ticket);
@@ -143,6 +145,7 @@ export async function createPipeline(parts: PipelineParts) {
   const shared = {
     limits: { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors },
     secretsKeys,
+    sessions,
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     captures,
     followUps,

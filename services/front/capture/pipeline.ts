@@ -1,5 +1,5 @@
 import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
-import { type CaptureRecord, toError } from '@webcapture/shared/captures/capture-record.ts';
+import { type CaptureRecord, type Login, toError } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/option-table.ts';
 import { withoutValues } from '@webcapture/shared/api/steps.ts';
@@ -37,8 +37,9 @@ import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
 import { omitDefaults } from './omit-defaults.ts';
 import type { RegionSelector } from './regions.ts';
+import { assertSession, type FindSessionDeps } from '../sessions/find-session.ts';
 
-export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
+export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps, FindSessionDeps {
   readonly cdnUrl: string;
   readonly authenticator: Authenticator;
   readonly responseCache: ResponseCache;
@@ -60,6 +61,8 @@ export interface CaptureCall {
   /** All Idempotency-Key headers, as received. */
   readonly idempotencyKeys: readonly string[];
   readonly clientGone: AbortSignal;
+  /** If set, the capture logs in for a new session. */
+  readonly login?: Login;
   /** Called with each progress event of a capture that this request renders. */
   readonly onProgress?: (progress: CaptureProgress) => void;
 }
@@ -95,10 +98,11 @@ export class CapturePipeline {
     this.#deps = deps;
   }
 
-  /** Validates a request of an account without capturing it. Throws as {@link acceptRequest} and {@link assertPermitted}. */
-  check(body: CaptureRequest, account: Account): void {
+  /** Validates a request of an account without capturing it. Throws as {@link acceptRequest}, {@link assertPermitted} and {@link assertSession}. */
+  async check(body: CaptureRequest, account: Account): Promise<void> {
     const { options } = acceptRequest(omitDefaults(body), this.#deps);
     assertPermitted(options, account, this.#deps.limits);
+    await assertSession(options, account.id, this.#deps);
   }
 
   /**
@@ -118,7 +122,7 @@ export class CapturePipeline {
     const { body, authorization } = call;
 
     // Validate.
-    const accepted = acceptRequest(body, this.#deps);
+    const accepted = { ...acceptRequest(body, this.#deps), login: call.login };
     const idempotencyKey = readIdempotencyKey(call.idempotencyKeys);
 
     // Look up the cache. The candidate is not disclosed before the API key has been checked.
@@ -149,7 +153,10 @@ export class CapturePipeline {
     const wanted = {
       account: account.id,
       key: idempotencyKey,
-      hashBody: () => sha256(canonical(withoutSecrets(body, accepted, this.#deps))),
+      hashBody: () => {
+        const login = call.login === undefined ? {} : { login: call.login };
+        return sha256(canonical({ ...withoutSecrets(body, accepted, this.#deps), ...login }));
+      },
       clientGone,
       wait: facts.wait,
     };
@@ -163,6 +170,7 @@ export class CapturePipeline {
     const { lease } = turn;
     const order = { accepted, account, key: caller.key.id, candidate, lease, view };
     try {
+      await assertSession(accepted.options, account.id, this.#deps);
       const isBackground = accepted.priority === 'background';
       const answer = isBackground ? await this.#enqueue(order, facts) : await this.#render(order, call, facts);
       await lease.complete(answer);

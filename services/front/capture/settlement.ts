@@ -6,6 +6,7 @@ import type { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import type { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { bytesAdded } from '@webcapture/shared/captures/usage.ts';
 import { fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
@@ -20,6 +21,7 @@ import { withSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
 import type { PictureComparisons } from '../pictures/picture-comparisons.ts';
+import { keepSession } from '../sessions/keep-session.ts';
 import { removeEarlierFiles } from './earlier-files.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 import { acceptFiles, type Completed, discardFiles } from './settle-files.ts';
@@ -67,6 +69,7 @@ export interface SettlementDeps {
   readonly cache: Cache;
   readonly tickets: Tickets;
   readonly byteQuota: ByteQuota;
+  readonly sessions: Sessions;
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Called for each settled result; `tokens`: the tokens that it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
@@ -103,6 +106,12 @@ const digestOf = (ticket: string) => hash('sha256', ticket, 'base64url');
 const rejected = {
   code: 'CAPTURE_FAILED',
   message: 'The renderer stored a file that does not match the request. Send the request again.',
+  cause: 'service',
+} as const satisfies CaptureFailure;
+
+const rejectedSession = {
+  code: 'CAPTURE_FAILED',
+  message: 'The renderer did not return what the login left. Send the request again.',
   cause: 'service',
 } as const satisfies CaptureFailure;
 
@@ -212,6 +221,9 @@ export class ResultSettler {
     if (room.exceeded !== null) return this.#refuse(ticket, result, room.exceeded);
     let settlement: Settlement | undefined;
     try {
+      if (ticket.revision === 0 && !(await keepSession(found, outcome.session, context.at, this.#deps))) {
+        return { ...(await this.#write(ticket, result, fail(0, rejectedSession))), outcome: 'rejected' };
+      }
       settlement = await this.#complete(ticket, found, { result, outcome }, context);
       return settlement;
     } finally {

@@ -60,12 +60,14 @@ function secretValuesOf({
   script,
   pdfEncryption,
   stepValues = [],
+  session,
 }: CaptureSecrets): string[] {
   const login = auth && Buffer.from(`${auth.username}:${auth.password}`, 'utf8').toString('base64');
   const plain = [
     // A page may know only the second word of a value such as "Bearer abc".
     ...Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/)]),
-    ...cookies.map(({ value }) => value),
+    ...[...cookies, ...(session?.cookies ?? [])].map(({ value }) => value),
+    ...storedValuesOf(session),
     auth?.password,
     login,
     css,
@@ -81,6 +83,20 @@ function secretValuesOf({
     inJson(value),
   ]);
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+}
+
+/** Shorter values in storage are rather settings than secrets. */
+const minStoredLength = 16;
+
+/** A page may store thousands of values, each of which is searched in all texts. */
+const maxStoredValues = 200;
+
+function storedValuesOf(session: CaptureSecrets['session']): readonly string[] {
+  return (session?.origins ?? [])
+    .flatMap(({ localStorage, sessionStorage }) => [...localStorage, ...sessionStorage])
+    .map(({ value }) => value)
+    .filter(({ length }) => length >= minStoredLength)
+    .slice(0, maxStoredValues);
 }
 
 /** Encodes a value as forms send it. */

@@ -5,6 +5,7 @@ import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { defaultFixed } from '@webcapture/shared/api/paper.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { withValues } from '@webcapture/shared/api/steps.ts';
+import type { SessionState } from '@webcapture/shared/captures/session-state.ts';
 import type { PictureArea } from '@webcapture/shared/captures/capture-record.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
@@ -36,6 +37,7 @@ import { encode, isBlank, takeScreenshot } from './screenshot.ts';
 import { waitForScripts } from './scripts/content.ts';
 import type { Settled } from './settle.ts';
 import { settleWhereItEnds } from './settle-moves.ts';
+import { restoreSession, SessionKeeper } from './session.ts';
 import { runSteps } from './steps.ts';
 import { emulateVisitor } from './visitor.ts';
 import { waitFor } from './wait-for.ts';
@@ -45,6 +47,8 @@ export interface RenderRequest {
   readonly options: RenderOptions;
   /** Secrets in plain text. */
   readonly secrets?: CaptureSecrets;
+  /** Whether to return what the page leaves in the browser. */
+  readonly keepsSession?: true;
   /** Selectors of elements. Their areas in the picture are returned. */
   readonly ignore?: readonly string[];
   /**
@@ -77,6 +81,8 @@ export interface Rendering {
   readonly extracted?: Extracted;
   /** Areas of the picture with elements that `ignore` matches, in CSS pixels. */
   readonly ignored?: PictureArea[];
+  /** What the page left in the browser, of a request with `keepsSession`. */
+  readonly session?: SessionState;
   /** Undefined if the request did not ask for diagnostics. */
   readonly diagnostics?: StoredDiagnostics;
 }
@@ -197,10 +203,13 @@ async function renderIn(
     await clickAll(open, options.click, options);
   }
   const redact = withoutStepValues(secrets);
+  const keeper = request.keepsSession === true ? new SessionKeeper(open) : undefined;
   if (options.steps) {
     trace.begin('steps');
     const steps = withValues(options.steps, secrets?.stepValues ?? []);
-    late.push(...(await runSteps(open, { source, options, steps, redact })));
+    late.push(
+      ...(await runSteps(open, { source, options, steps, redact, afterEach: keeper && (() => keeper.note()) })),
+    );
   }
   const loaded = late.length === 0;
   if (options.waitFor) {
@@ -220,6 +229,7 @@ async function renderIn(
   // Extraction precedes the picture, because it blocks the page and could use up the time for the picture if it came later.
   const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
   const unread = extracted === null ? (['extract'] as const) : [];
+  const session = await keeper?.read();
   trace.begin('picture');
   const described = describePage(open);
   // The first failure is thrown. The other promise needs a handler as well.
@@ -239,6 +249,7 @@ async function renderIn(
     height: picture.height,
     ...('pages' in picture ? { pages: picture.pages } : {}),
     ...(extracted ? { extracted } : {}),
+    ...(session === undefined ? {} : { session }),
     ...('ignored' in picture ? { ignored: picture.ignored } : {}),
     report: {
       ...page,
@@ -273,17 +284,20 @@ async function setSecrets(
   request: RenderRequest,
   secrets: CaptureSecrets,
 ): Promise<AddedStyle | undefined> {
-  const { css } = secrets;
+  const { css, session } = secrets;
   const set = Promise.all([
     css === undefined ? undefined : addStyle(open, css),
-    setCredentials(open, request, secrets),
+    // Cookies of the request replace those of the session.
+    (session === undefined ? Promise.resolve() : restoreSession(open, session)).then(() =>
+      setCredentials(open, request, secrets),
+    ),
   ]);
   try {
     return (await open.deadline.run(set, secretsTimeoutMs, 'setting the secrets'))[0];
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     const message =
-      'The browser did not accept the headers, cookies, auth or css of the capture. Send the request again.';
+      'The browser did not accept the headers, cookies, auth, css or session of the capture. Send the request again.';
     // If the rejection is immediate, the request has caused it.
     throw error instanceof DeadlineError
       ? new ServiceError('CAPTURE_FAILED', message, { causedBy: 'service', cause: error })

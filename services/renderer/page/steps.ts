@@ -30,6 +30,8 @@ interface StepsRequest {
   readonly steps: readonly Step[];
   /** Removes the values of the steps from a message. */
   readonly redact: (text: string) => string;
+  /** Is called when a step, and a navigation that follows it, has ended. */
+  readonly afterEach?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -40,7 +42,7 @@ interface StepsRequest {
  */
 export async function runSteps(
   open: OpenPage,
-  { source, options, steps, redact }: StepsRequest,
+  { source, options, steps, redact, afterEach }: StepsRequest,
 ): Promise<SoftTimeout[]> {
   const sites = new StepSites(open.page, source);
   const late: SoftTimeout[] = [];
@@ -64,6 +66,7 @@ export async function runSteps(
       navigationMs = Math.max(1, navigationMs - elapsed());
       throwIfLost(open);
       sites.assertAllowed();
+      await afterEach?.();
     } catch (error) {
       throw nameStep(error, `Step ${index + 1} (${describeStep(step)}) failed: `, redact);
     }

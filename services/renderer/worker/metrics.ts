@@ -1,7 +1,7 @@
 import { formats } from '@webcapture/shared/api/formats.ts';
-import { type ReturnReason, returnReasons } from '@webcapture/shared/queue/outcomes.ts';
+import { renderFailures, type ReturnReason, returnReasons } from '@webcapture/shared/queue/outcomes.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { causesOf, errorCodes } from '@webcapture/shared/runtime/errors.ts';
+import { causesOf } from '@webcapture/shared/runtime/errors.ts';
 import { createTracedHistogram } from '@webcapture/shared/tracing/traced-histogram.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { wipeOutcomes, type WipeOutcome } from '../browser/page-wipe.ts';
@@ -38,7 +38,7 @@ export function createRendererMetrics(
   });
   for (const format of formats) {
     captures.inc({ region, format, outcome: 'completed', cause: 'none' }, 0);
-    for (const outcome of errorCodes.filter(isCaptureOutcome)) {
+    for (const outcome of renderFailures) {
       for (const cause of causesOf(outcome)) captures.inc({ region, format, outcome, cause }, 0);
     }
   }
@@ -120,8 +120,4 @@ export function createRendererMetrics(
       },
     });
   }
-}
-
-function isCaptureOutcome(code: string): boolean {
-  return /^(NAVIGATION|CAPTURE|PAGE|STORAGE|INTERNAL|URL)_/.test(code) && code !== 'CAPTURE_NOT_FOUND';
 }

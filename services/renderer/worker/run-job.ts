@@ -1,5 +1,4 @@
-import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
-import { type SecretsKeys, SecretsLockedError } from '@webcapture/shared/captures/sealed-secrets.ts';
+import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { deadlineOf, maxStoreRetryMs } from '@webcapture/shared/captures/times.ts';
 import { type FileUploader, StoreUnavailableError } from '@webcapture/shared/files/file-store.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
@@ -25,6 +24,7 @@ import { withSpan } from '@webcapture/shared/tracing/spans.ts';
 import { BrowserLostError } from '../browser/page.ts';
 import { diagnosticsOf } from '../diagnostics/trace.ts';
 import type { RenderEngine, Rendering, RenderSource } from '../page/engine.ts';
+import { openSecrets, stateSealer } from './job-secrets.ts';
 import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
 import type { Work } from './slots.ts';
 import { traceJob, traceOutcome } from './trace-job.ts';
@@ -212,14 +212,16 @@ async function capture(
   try {
     const source = await loadSource(job, deps);
     const secrets = openSecrets(job, deps);
+    const sealState = job.keepsSession === true ? stateSealer(job, deps) : undefined;
     const rendering = await engine.render({
       source,
       options: job.options,
       ...(secrets === undefined ? {} : { secrets }),
+      ...(sealState === undefined ? {} : { keepsSession: true }),
       ...(job.ignore === undefined ? {} : { ignore: job.ignore }),
       // If this is a second delivery, an earlier capture in the first browser may have caused the first one to fail.
       ownBrowser: job.isolation === 'browser' || delivery > 1,
-      ...(job.isolation === 'account' ? { reuseFor: job.account } : {}),
+      ...(job.isolation === 'account' && job.keepsSession !== true ? { reuseFor: job.account } : {}),
       signal,
       answered: answered.promise,
       deadline,
@@ -230,11 +232,16 @@ async function capture(
     results.reply(delivered, { kind: 'rendered' });
     latest = setTimeout(answered.resolve, maxPageOpenMs);
     const { sent, stored } = uploadFiles(rendering, job, deadline, deps);
+    const session = rendering.session && sealState?.(rendering.session);
     const completed = (uploads: Uploads) => {
       const ageMs = performance.now() - capturedAt;
       const report = reportOf(rendering, queueMs, ageMs);
       const { pages, ignored } = rendering;
-      const facts = { ...(pages === undefined ? {} : { pages }), ...(ignored === undefined ? {} : { ignored }) };
+      const facts = {
+        ...(pages === undefined ? {} : { pages }),
+        ...(ignored === undefined ? {} : { ignored }),
+        ...(session === undefined ? {} : { session }),
+      };
       return { kind: 'completed', ...uploads, ...facts, report, ageMs } as const;
     };
     const uploads = await withSpan('store', { startTime: capturedAt }, async () => {
@@ -251,33 +258,6 @@ async function capture(
   } finally {
     clearTimeout(latest);
     answered.resolve();
-  }
-}
-
-/** Returns the decrypted secrets; undefined if the job has no secrets. */
-function openSecrets(
-  { secrets, options, account, uuid }: CaptureJob,
-  { secretsKeys }: JobDeps,
-): CaptureSecrets | undefined {
-  if (secrets === undefined) {
-    if (options.secrets === undefined) return undefined;
-    throw new ServiceError(
-      'CAPTURE_FAILED',
-      'The headers, cookies, auth, css, script, pdf.encryption or values of steps of this capture were not kept.',
-      { causedBy: 'service' },
-    );
-  }
-  if ('clear' in secrets) return secrets.clear;
-  try {
-    if (secretsKeys === undefined) throw new SecretsLockedError('WEBCAPTURE_SECRETS_KEY is not set');
-    return secretsKeys.open(secrets, { account, uuid });
-  } catch (cause) {
-    if (!(cause instanceof SecretsLockedError)) throw cause;
-    throw new ServiceError(
-      'CAPTURE_FAILED',
-      'The headers, cookies, auth, css, script, pdf.encryption or values of steps of this capture cannot be opened: the renderer does not have the key that they were sealed with (WEBCAPTURE_SECRETS_KEY). If the operator has removed it, capture the page again with them.',
-      { causedBy: 'service', cause },
-    );
   }
 }
 

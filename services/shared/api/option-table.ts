@@ -313,6 +313,19 @@ export const optionTable = {
     ),
     { group: 'Credentials', shows: (cookies) => cookies.map(({ name }) => name), addsMs: 0 },
   ),
+  session: pageOption(
+    optionalText(
+      36,
+      'ID of a session of the account (POST /sessions): the cookies and the storage that its login left are set before the page is opened. The cookies of the request take precedence.',
+      { examples: ['0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77'] },
+    ),
+    {
+      group: 'Credentials',
+      notInLink: 'a link is public, and would show what is behind the login',
+      isUndone: false,
+      addsMs: 0,
+    },
+  ),
   auth: secretOption(Type.Optional(authSchema), {
     group: 'Credentials',
     shows: 'presence',

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { SessionState } from '../captures/session-state.ts';
 import type { PdfEncryption } from './document-options.ts';
 import { type optionSchemas, optionTable, type SecretOptionName } from './option-table.ts';
 
@@ -14,6 +15,8 @@ export type CaptureSecrets = { readonly [Name in SecretOptionName]?: Static<(typ
   readonly pdfEncryption?: PdfEncryption;
   /** The values that `steps` enter, in the order of the steps. */
   readonly stepValues?: readonly string[];
+  /** State of the session that the option `session` names. It belongs to the session, so records do not contain it. */
+  readonly session?: SessionState;
 };
 
 /** Names for messages of those secrets that are nested in other options. */
@@ -38,7 +41,12 @@ export type SecretNames = {
 } & { readonly pdfEncryption?: true; readonly stepValues?: true };
 
 /** Returns the public part of secrets. */
-export function namesOfSecrets({ pdfEncryption, stepValues, ...secrets }: CaptureSecrets): SecretNames {
+export function namesOfSecrets({
+  pdfEncryption,
+  stepValues,
+  session: _state,
+  ...secrets
+}: CaptureSecrets): SecretNames {
   const shown = Object.entries(secrets).map(([name, value]) => {
     const { shows } = optionTable[name as SecretOptionName];
     return [name, shows === 'presence' ? true : shows(value as never)];

@@ -194,6 +194,12 @@ interface Charge {
   readonly captures: number;
 }
 
+/** The new session of a capture that logs in: its name, and the time for which it is kept. */
+export interface Login {
+  readonly name?: string;
+  readonly lifetimeMs: number;
+}
+
 /** The authoritative state of one capture, stored in `KV_db`. All times are Unix milliseconds. */
 export interface CaptureRecord {
   readonly uuid: string;
@@ -218,6 +224,8 @@ export interface CaptureRecord {
    * again.
    */
   readonly secrets?: SealedSecrets;
+  /** Present if the capture logs in for a new session. */
+  readonly login?: Login;
   /** Tokens that are charged for the completed capture, and for each completed refresh. */
   readonly tokenCost: number;
   readonly fileName: string;

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import type { CaptureSecrets } from '../api/secret-options.ts';
 import { parsedVariable } from '../runtime/variables.ts';
+import type { SessionState } from './session-state.ts';
 
 /** The stored secrets of a capture, encrypted by AES-256-GCM. The key is stored elsewhere. */
 export interface SealedSecrets {
@@ -43,7 +44,7 @@ export const secretsVariable = parsedVariable('WEBCAPTURE_SECRETS_KEY', {
     return keys;
   },
   meaning:
-    'Key that the secrets of captures (`headers`, `cookies`, `auth`, `css`, `script`, `pdf.encryption`, values of `steps`) are sealed with in records and jobs. Set the same one for fronts and renderers. Without it, requests with secrets that need to be kept are refused. See [secrets of captures](operations.md#secrets-of-captures).',
+    'Key that the secrets of captures (`headers`, `cookies`, `auth`, `css`, `script`, `pdf.encryption`, values of `steps`) and sessions are sealed with in records and jobs. Set the same one for fronts and renderers. Without it, requests with secrets that need to be kept are refused. See [secrets of captures](operations.md#secrets-of-captures).',
 });
 
 interface SecretsKey {
@@ -67,7 +68,7 @@ export class SecretsKeys {
     return first === undefined ? undefined : new SecretsKeys([first, ...others]);
   }
 
-  seal(secrets: CaptureSecrets, owner: SecretsOwner): SealedSecrets {
+  seal(secrets: CaptureSecrets | SessionState, owner: SecretsOwner): SealedSecrets {
     const [{ id, seal }] = this.#keys;
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', seal, nonce, { authTagLength: tagBytes }).setAAD(contextOf(owner));
@@ -76,7 +77,7 @@ export class SecretsKeys {
   }
 
   /** @throws SecretsLockedError */
-  open({ key: id, sealed }: SealedSecrets, owner: SecretsOwner): CaptureSecrets {
+  open<T extends object = CaptureSecrets>({ key: id, sealed }: SealedSecrets, owner: SecretsOwner): T {
     const key = this.#keys.find((one) => one.id === id);
     if (key === undefined)
       throw new SecretsLockedError(`the secrets are sealed with the key ${id}, which is not in WEBCAPTURE_SECRETS_KEY`);
@@ -87,7 +88,7 @@ export class SecretsKeys {
         .setAAD(contextOf(owner))
         .setAuthTag(rest.subarray(0, tagBytes));
       const text = Buffer.concat([decipher.update(rest.subarray(tagBytes)), decipher.final()]).toString('utf8');
-      return JSON.parse(text) as CaptureSecrets;
+      return JSON.parse(text) as T;
     } catch (error) {
       throw new SecretsLockedError('the sealed secrets were changed, or belong to another capture', { cause: error });
     }

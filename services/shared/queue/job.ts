@@ -66,6 +66,10 @@ export interface CaptureJob extends JobEnvelope {
   readonly source: CaptureSource;
   readonly options: RenderOptions;
   readonly secrets?: JobSecrets;
+  /** State of the session that `options.session` names. If it names one and the state is absent, the session does not exist. */
+  readonly session?: SealedSecrets;
+  /** Whether the result has to contain what the page leaves in the browser, for a new session. */
+  readonly keepsSession?: true;
   /** Selectors of elements that are not compared. The result must contain the areas of these elements. */
   readonly ignore?: readonly string[];
   /** Isolation of the browser. If absent, `context` applies. */
@@ -96,8 +100,8 @@ export interface JobDelivery {
   readonly secrets?: JobSecrets;
 }
 
-/** A job without the signature of its ticket. */
-export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket };
+/** A job without the signature of its ticket, and without the state of its session, which `Jobs` adds. */
+export type UnsignedJob = Omit<CaptureJob, 'ticket' | 'session'> & { readonly ticket: Ticket };
 
 /**
  * Returns the job of a capture (0) or of its latest refresh (its number). The record contains everything that the job needs, so any process
@@ -110,7 +114,7 @@ export function jobOf(
   refreshNumber = 0,
   { source, secrets = record.secrets, reply }: JobDelivery = {},
 ): UnsignedJob {
-  const { uuid, account, refresh, options, persistence } = record;
+  const { uuid, account, refresh, options, persistence, login } = record;
   const { ignore } = persistence?.compare ?? {};
   const turn = refreshNumber === 0 ? record : refresh;
   if (turn === undefined || (refreshNumber !== 0 && refresh?.revision !== refreshNumber)) {
@@ -145,6 +149,7 @@ export function jobOf(
     source: source ?? sourceOf(record),
     options,
     ...(secrets === undefined ? {} : { secrets }),
+    ...(login === undefined || refreshNumber > 0 ? {} : { keepsSession: true }),
     ...(ignore === undefined ? {} : { ignore }),
     ...(turn.isolation === undefined ? {} : { isolation: turn.isolation }),
   };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { SpanKind } from '@opentelemetry/api';
 import { copyHtml } from '../files/stored-html.ts';
+import { Sessions } from '../captures/sessions.ts';
 import { isNotProvisioned } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { getMessage } from '../nats/get-message.ts';
@@ -32,10 +33,12 @@ const publishTimeoutMs = 10_000;
 export class Jobs {
   readonly #session: NatsSession;
   readonly #tickets: Tickets;
+  readonly #sessions: Sessions;
 
   constructor(session: NatsSession, tickets: Tickets) {
     this.#session = session;
     this.#tickets = tickets;
+    this.#sessions = new Sessions(session);
   }
 
   /**
@@ -58,7 +61,11 @@ export class Jobs {
     const publish = () =>
       retryTransient(
         async (timeout) => {
-          const signed: CaptureJob = { ...job, ticket: await this.#tickets.sign(job.ticket) };
+          const signed: CaptureJob = {
+            ...job,
+            ...(await this.#sessionOf(job)),
+            ticket: await this.#tickets.sign(job.ticket),
+          };
           const ack = await js.publish(subject, JSON.stringify(signed), {
             msgID: attempt === undefined ? id : `${id}:${attempt}`,
             timeout,
@@ -76,6 +83,13 @@ export class Jobs {
     );
     if (job.priority === 'background') sendSignal(this.#session, job.region, { shards: [shard] });
     return queued;
+  }
+
+  /** Returns the state of the session of a job: sealed, because only fronts and renderers have the key. */
+  async #sessionOf({ account, options }: UnsignedJob): Promise<Pick<CaptureJob, 'session'>> {
+    if (options.session === undefined) return {};
+    const state = await this.#sessions.stateOf(account, options.session);
+    return state === null ? {} : { session: state };
   }
 
   /** Returns whether a renderer has received the job, or the job is no longer in the queue. Throws the server's error. */

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../runtime/errors.ts';
 /** Error codes of captures that fail on a renderer. */
 export const renderFailures = [
   'URL_BLOCKED',
+  'SESSION_NOT_FOUND',
   'NAVIGATION_FAILED',
   'CAPTURE_TIMEOUT',
   'CAPTURE_FAILED',
@@ -38,6 +39,9 @@ export const maxFailureLength = 2000;
 
 /** Maximum length of the texts in a report. The page controls them, and clients see them unchanged. */
 export const maxTextLength = 16_384;
+
+/** Maximum size of what a login leaves, as JSON in UTF-8: a result contains it sealed, and has at most 256 KiB. */
+export const maxSessionBytes = 96 * 1024;
 
 /** Maximum number of areas with ignored elements in a result. */
 export const maxIgnoredAreas = 200;

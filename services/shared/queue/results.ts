@@ -4,7 +4,14 @@ import { reportSchema } from '../api/capture.ts';
 import { extractedType, extractNames, mimeTypes } from '../api/formats.ts';
 import { causeOf, type FailureCause } from '../runtime/errors.ts';
 import { oneOf } from '../api/one-of.ts';
-import { maxFailureLength, maxIgnoredAreas, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
+import {
+  maxFailureLength,
+  maxIgnoredAreas,
+  maxSessionBytes,
+  maxTextLength,
+  renderFailures,
+  returnReasons,
+} from './outcomes.ts';
 
 /** Maximum side of a file or page in pixels, at any scale. */
 const maxPixels = 1_000_000;
@@ -41,6 +48,12 @@ const pictureAreaSchema = Type.Object({
   height: Type.Integer({ minimum: 1, maximum: maxPixels }),
 });
 
+/** The sealed state of a session. Base64 makes it a third larger. */
+const sealedSessionSchema = Type.Object({
+  key: Type.String({ minLength: 1, maxLength: 16 }),
+  sealed: Type.String({ minLength: 1, maxLength: Math.ceil(1.4 * maxSessionBytes) }),
+});
+
 /** A result that a renderer publishes about a job. A page may have compromised the renderer, so each field is checked. */
 const jobResultSchema = Type.Object({
   /** Ticket of the job. It proves that the renderer received the job. */
@@ -65,6 +78,8 @@ const jobResultSchema = Type.Object({
       diagnostics: Type.Optional(diagnosticsUploadSchema),
       /** Present if the job has `ignore`. */
       ignored: Type.Optional(Type.Array(pictureAreaSchema, { maxItems: maxIgnoredAreas })),
+      /** Of a job with `keepsSession`. */
+      session: Type.Optional(sealedSessionSchema),
       report: reportSchema,
       /** Time from the screenshot to this result. */
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),

@@ -21,6 +21,12 @@ export const errorTable = {
     cause: 'client',
     message: 'The address is refused by the egress policy of this service.',
   },
+  SESSION_NOT_FOUND: {
+    status: 400,
+    retryable: false,
+    cause: 'client',
+    message: 'This account has no session of that id, or it has expired. Log in again with POST /sessions.',
+  },
   UNAUTHORIZED: {
     status: 401,
     retryable: false,

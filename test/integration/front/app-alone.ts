@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import type { Sessions } from '@webcapture/shared/captures/sessions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -98,6 +99,7 @@ export function buildAppAlone(
   const captures = { get: beyond, fail: beyond, change: beyond };
   const followUps = { schedule: beyond };
   const store = { stat: beyond, read: beyond, remove: beyond };
+  const sessions = fake<Sessions>({ get: beyond, list: beyond, delete: beyond });
   const regions = { choose: beyond, estimatedWaitSeconds: () => null };
   const admission = {
     admit: async (_account: unknown, _request: unknown, facts: Pick<RequestFacts, 'rateLimit'>) => {
@@ -124,6 +126,7 @@ export function buildAppAlone(
     }),
     idempotency: fake({ acquire: async () => ({ kind: 'lease', lease }) }),
     admission: fake(admission),
+    sessions,
     dispatcher: fake({ prepare: options.dispatch ?? beyond, deadlineOf: () => 0 }),
     backgroundQueue: fake({ enqueue: beyond }),
     regions: fake(regions),
@@ -161,6 +164,7 @@ export function buildAppAlone(
     limiter: fake({ inFlight: beyond }),
     admission: fake(admission),
     limits,
+    sessions,
     pipeline,
     responseCache: fake({ candidate: beyond, hit: beyond }),
     idempotency: fake({ acquire: beyond }),

@@ -65,6 +65,7 @@ test.each<Partial<RenderOptions>>([
   { isMobile: true },
   { screen: { width: 393, height: 852 } },
   { headersFor: ['https://cdn.example.com'] },
+  { session: '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77' },
 ])('the cache key depends on %j', (changes) => {
   expect(name(changes)).not.toBe(name());
 });

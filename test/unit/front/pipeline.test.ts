@@ -98,6 +98,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     backgroundQueue: fake({
       enqueue: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
     }),
+    sessions: fake({ get: unexpected }),
     regions: fake({ estimatedWaitSeconds: () => 7 }),
     captures: fake({ get: unexpected, fail: unexpected }),
     followUps: fake({ schedule: unexpected }),

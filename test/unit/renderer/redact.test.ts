@@ -48,6 +48,21 @@ test('texts and addresses are truncated', () => {
   expect(redactor.url(`data:image/png;base64,${'A'.repeat(5000)}`).length).toBeLessThan(100);
 });
 
+test('a text is redacted without the cookies of a session, and what its storage has of some length', () => {
+  const cookie = { name: 'sid', domain: 'a.example', path: '/', expires: -1, httpOnly: true, secure: true };
+  const items = [
+    { name: 'token', value: 'a token in the storage' },
+    { name: 'theme', value: 'dark' },
+  ];
+  const { text } = redactorOf({
+    session: {
+      cookies: [{ ...cookie, value: 'a cookie', sameSite: 'Lax' }],
+      origins: [{ origin: 'https://a.example', localStorage: items, sessionStorage: items }],
+    },
+  });
+  expect(text('a cookie, a token in the storage, dark')).toBe('[redacted], [redacted], dark');
+});
+
 describe('a truncated text contains no part of a secret', () => {
   test('in an address with credentials', () => {
     const text = `${'y '.repeat(490)}https://user:password@a.example/`;

@@ -42,6 +42,7 @@ describe('mayReusePage', () => {
     { steps: [{ click: 'a' }] },
     { javaScript: false },
     { freeze: { time: '2026-01-01T00:00:00.000Z', random: 1 } },
+    { session: '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77' },
     { secrets: { css: true } },
     { isMobile: true },
     { screen: { width: 1, height: 1 } },

@@ -20,6 +20,7 @@ const causes = {
   FORBIDDEN: ['client'],
   NOT_FOUND: ['client'],
   CAPTURE_NOT_FOUND: ['client'],
+  SESSION_NOT_FOUND: ['client'],
   CONFLICT: ['client'],
   RATE_LIMIT_EXCEEDED: ['client'],
   QUEUE_FULL: ['client', 'service'],

@@ -55,8 +55,7 @@ export async function mergeCaptures(
   const broken = [...brokenMergeRules(body)];
   if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
   for (const [index, { request }] of documents.entries()) {
-    if (request !== undefined)
-      await ofDocument(`${index}.request`, async () => deps.pipeline.check(request, caller.account));
+    if (request !== undefined) await ofDocument(`${index}.request`, () => deps.pipeline.check(request, caller.account));
   }
 
   // Admit.

@@ -180,6 +180,7 @@ describe('a link cannot contain', () => {
     ...['headers', 'headersFor', 'cookies', 'auth', 'css', 'script'].map(
       (name) => [name, 'x', `${name} cannot be in a link: a link is public, and would show it`] as const,
     ),
+    ['session', 'x', 'session cannot be in a link: a link is public, and would show what is behind the login'],
     ['auth.password', 'x', 'auth cannot be in a link'],
     ['pdf.encryption.userPassword', 'x', 'pdf.encryption cannot be in a link: a link is public, and would show it'],
     ['pdf.encryption', '{"userPassword":"x"}', 'pdf.encryption cannot be in a link'],

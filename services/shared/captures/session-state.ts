@@ -1,0 +1,34 @@
+import { type Static, Type } from 'typebox';
+import { oneOf } from '../api/one-of.ts';
+
+const itemsSchema = Type.Array(Type.Object({ name: Type.String(), value: Type.String() }));
+
+/** What a login left in the browser. The service never shows it. */
+export const sessionStateSchema = Type.Object({
+  cookies: Type.Array(
+    Type.Object({
+      name: Type.String({ maxLength: 4096 }),
+      value: Type.String({ maxLength: 4096 }),
+      domain: Type.String({ minLength: 1, maxLength: 255 }),
+      path: Type.String({ minLength: 1, maxLength: 4096 }),
+      /** Unix seconds; -1: until the browser closes. */
+      expires: Type.Number(),
+      httpOnly: Type.Boolean(),
+      secure: Type.Boolean(),
+      sameSite: oneOf(['Strict', 'Lax', 'None']),
+      /** Site in which the cookie was set, if it is partitioned. */
+      partitionKey: Type.Optional(Type.String({ maxLength: 2048 })),
+    }),
+  ),
+  /** Storage of the origins that the page was on. */
+  origins: Type.Array(
+    Type.Object({
+      origin: Type.String({ pattern: '^https?://[^/\\s]+$', maxLength: 512 }),
+      localStorage: itemsSchema,
+      sessionStorage: itemsSchema,
+    }),
+  ),
+});
+
+export type SessionState = Static<typeof sessionStateSchema>;
+export type OriginStorage = SessionState['origins'][number];
