@@ -27,7 +27,6 @@ export class Decider {
   next(facts: Facts): DecidedStatus | null {
     this.#take('queue', decideQueue(facts.queue), facts.at);
     this.#take('storage', decideStorage(facts.storage), facts.storage?.at ?? facts.at);
-    // Heartbeats of renderers arrive through the queue.
     for (const region of facts.regions) this.#take(regionComponent(region.region), decideRegion(region), facts.at);
     return this.#report(facts);
   }

@@ -63,7 +63,7 @@ export type StorageFacts =
 
 export interface RegionFacts {
   readonly region: Region;
-  /** Minimum number of renderers by the operator's configuration. Used only if no cluster reports the region. */
+  /** Minimum number of renderers by the operator's configuration. Used if no cluster reports the number that Kubernetes wants. */
   readonly wanted: number;
   /** Maximum number of slots for which background captures count in the region's load; undefined for no maximum. */
   readonly backgroundSlots?: number | undefined;

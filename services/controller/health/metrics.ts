@@ -32,10 +32,10 @@ export function createControllerMetrics(registry: Registry) {
       'webcapture_expiry_lag_seconds',
       'Age of the oldest expired capture that has not been removed, to the minute. Set by the leader.',
     ),
-    returnedJobs: counterOf(
+    handedBackJobs: counterOf(
       registry,
       'webcapture_jobs_handed_back_total',
-      'Jobs of dead renderers that the leader returned to the queue.',
+      'Jobs of dead renderers that the leader handed back to the queue.',
     ),
     failed: counterOf(
       registry,

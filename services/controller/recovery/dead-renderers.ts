@@ -22,9 +22,9 @@ const reportedMs = 2 * heartbeatIntervalMs;
 const maxReportedPerRenderer = 1000;
 const maxRenderers = 20_000;
 
-const returnTimeoutMs = 1000;
+const handBackTimeoutMs = 1000;
 
-/** Delay before renderers are told about a returned job. The server queues it for redelivery within 10 ms. */
+/** Delay before renderers are told about a job that was handed back. The server queues it for redelivery within 10 ms. */
 const redeliveryMs = 100;
 
 export interface DeadRenderersDeps {
@@ -46,7 +46,7 @@ interface LostJob {
 }
 
 /**
- * Returns the jobs of a renderer to the queue if the renderer is silent, or if its pod runs another process now. Other renderers then get
+ * Hands the jobs of a renderer back to the queue if the renderer is silent, or if its pod runs another process now. Other renderers then get
  * the jobs within seconds. The server itself waits much longer, because a consumer may have no leader for many seconds. If the renderer was
  * only slow, its work is wasted: only one of two results for a capture counts.
  */
@@ -55,8 +55,8 @@ export class DeadRenderers {
   readonly #now: () => number;
   /** Jobs that renderers reported, with the time of the report, by region and pod. */
   readonly #reported = new Map<string, Map<string, number>>();
-  /** Deliveries that were returned. If one were returned twice, the renderer that has the job now would lose it. */
-  readonly #returned = new Map<string, number>();
+  /** Deliveries that were handed back. If one were handed back twice, the renderer that has the job now would lose it. */
+  readonly #handedBack = new Map<string, number>();
   readonly #stopListening: () => void;
   #suspects = new Set<string>();
   #lookedAt = -Infinity;
@@ -90,7 +90,7 @@ export class DeadRenderers {
     const dead = silent.filter((renderer) => this.#suspects.has(nameOf(renderer)));
     this.#suspects = new Set(silent.map(nameOf));
     const lost = [...fleet.replaced(), ...dead].flatMap((renderer) => this.#jobsOf(renderer, now));
-    await Promise.all(lost.map((job) => this.#return(job, term)));
+    await Promise.all(lost.map((job) => this.#handBack(job, term)));
   }
 
   #onMessage(subject: string, text: string): void {
@@ -110,7 +110,7 @@ export class DeadRenderers {
     jobs.set(text, now);
   }
 
-  /** Returns the reported jobs of a dead renderer that were not returned yet. */
+  /** Returns the reported jobs of a dead renderer that were not handed back yet. */
   #jobsOf(renderer: SilentRenderer | ReplacedRenderer, now: number): LostJob[] {
     const { region, pod, jobs, forMs } = renderer;
     const successorForMs = 'successorForMs' in renderer ? renderer.successorForMs : null;
@@ -118,38 +118,41 @@ export class DeadRenderers {
       ([, at]) => now - at <= forMs + reportedMs && now - at >= (successorForMs ?? 0),
     );
     if (successorForMs === null) this.#reported.delete(nameOf(renderer));
-    for (const [job, at] of this.#returned) if (now - at > forgetMs) this.#returned.delete(job);
+    for (const [job, at] of this.#handedBack) if (now - at > forgetMs) this.#handedBack.delete(job);
     return [...new Set([...jobs, ...reported.map(([text]) => text)])]
-      .filter((text) => !this.#returned.has(`${region}/${text}`))
+      .filter((text) => !this.#handedBack.has(`${region}/${text}`))
       .map((text) => ({ region, text, pod }));
   }
 
-  /** The server confirms the return. If it does not answer because it has no leader, the next check retries. */
-  async #return({ region, text, pod }: LostJob, term: Pick<Term, 'holds'>): Promise<void> {
+  /** Rejects the delivery (NAK), so that the server delivers the job again. The server confirms that. If it does not answer because it has no leader, the next check retries. */
+  async #handBack({ region, text, pod }: LostJob, term: Pick<Term, 'holds'>): Promise<void> {
     const { session, metrics, log } = this.#deps;
     const job = parseHeldJob(text);
     const name = `${region}/${text}`;
     if (job === null || !term.holds()) return;
     const { queue, delivery, sequence, consumerSequence } = job;
     const subject = `$JS.ACK.${streamNames.captures}.${region}-${queue}.${delivery}.${sequence}.${consumerSequence}.0.0`;
-    this.#returned.set(name, this.#now());
+    this.#handedBack.set(name, this.#now());
     try {
-      await session.nc.request(subject, '-NAK {"delay":1000000}', { timeout: returnTimeoutMs });
-      metrics.returnedJobs.inc();
+      await session.nc.request(subject, '-NAK {"delay":1000000}', { timeout: handBackTimeoutMs });
+      metrics.handedBackJobs.inc();
       // Renderers pull from a shard only after a signal.
       const shard = /^background-(\d)$/.exec(queue)?.[1];
-      log.warn({ region, pod, queue, delivery }, 'returned a job of a dead renderer to the queue');
+      log.warn({ region, pod, queue, delivery }, 'handed a job of a dead renderer back to the queue');
       if (shard === undefined) return;
       await delay(redeliveryMs);
       sendSignal(session, region, { shards: [Number(shard)] });
     } catch (error) {
-      this.#returned.delete(name);
-      log.debug({ err: error, region, pod, queue }, 'returning a job of a dead renderer to the queue failed; retrying');
+      this.#handedBack.delete(name);
+      log.debug(
+        { err: error, region, pod, queue },
+        'handing a job of a dead renderer back to the queue failed; retrying',
+      );
     }
   }
 }
 
-/** Maximum silence of a renderer in the tracker. It is longer than the silence after which the renderer's jobs are returned. */
+/** Maximum silence of a renderer whose jobs are remembered. It is longer than the silence after which its jobs are handed back. */
 const maxSilenceMs = 15_000;
 
 /** Time for which a delivery of a dead renderer may still appear in its reports. */

@@ -83,7 +83,7 @@ interface AwaitedJob {
 
 /**
  * Waits until an interactive capture has ended, and fails it at its deadline. The renderer replies to this front. If the
- * reply is lost, another front settles the result; therefore the record is read every two seconds and after each
+ * reply is lost, a front settles the result from the stream; therefore the record is read every two seconds and after each
  * reconnection. When the client disconnects, a capture that no renderer has taken is cancelled. A capture that is being
  * rendered continues.
  *
@@ -175,7 +175,7 @@ export class CaptureWaiter {
         if (isOver && error instanceof ServiceError && error.code === 'STORAGE_FAILED') {
           return this.#fail(toFailure(error));
         }
-        // Another front settles the result later.
+        // A front settles the result from the stream later.
         if (isOver || !(isTransient(error) || error instanceof ServiceError || isMissing(error))) return null;
         await delay(Math.min(1000, retryDelayMs * 2 ** (attempt - 1)));
       }
