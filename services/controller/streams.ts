@@ -21,6 +21,7 @@ import {
   taskKinds,
   taskSubject,
 } from '@webcapture/shared/nats/streams.ts';
+import { maxTicketLength } from '@webcapture/shared/queue/tickets.ts';
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 /**
@@ -101,8 +102,11 @@ export interface StreamSettings {
   readonly maxBytes: Readonly<Record<keyof typeof streamNames, number>>;
 }
 
-/** Maximum size of a result. A result contains no file; its texts and numbers are far smaller. */
-const maxResultBytes = 256 * 1024;
+/**
+ * Maximum size of a result, 811 KiB. It contains the ticket of the job and no file; its texts and numbers and the state of a session take
+ * less than 256 KiB.
+ */
+const maxResultBytes = maxTicketLength + 256 * 1024;
 
 const dayMs = 86_400_000;
 

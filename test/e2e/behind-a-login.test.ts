@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
+import { maxCodeBytes } from '@webcapture/shared/api/option-schemas.ts';
 import { readFacts } from '../harness/pdf-facts.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';
@@ -222,6 +223,14 @@ test('a background capture uses all secrets, and its webhook contains none', asy
   const picture = await Picture.of(Buffer.from(await (await api.request(data.fileUrl)).arrayBuffer()));
   expect(picture.share('#0000ff')).toBeGreaterThan(0.9);
   await until('the webhook', () => deliveries.length > 0);
+});
+
+test('css and script of 64 KiB, which are sealed in the result too, apply', async () => {
+  const css = 'html { background: #0000ff !important }'.padEnd(maxCodeBytes);
+  const script = "document.title = 'large'".padEnd(maxCodeBytes);
+  const { data, picture } = await fleet().api.picture({ url: `${addressOf(site)}/bearer`, css, script });
+  expect(data.report.title).toBe('large');
+  expect(picture.share('#0000ff')).toBeGreaterThan(0.9);
 });
 
 test('a PDF is encrypted with a password that no response or record contains, also in the background', async () => {

@@ -25,6 +25,7 @@ import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import { maxSessionBytes } from '@webcapture/shared/queue/outcomes.ts';
+import { maxOptionBytes } from '@webcapture/shared/queue/tickets.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
@@ -88,11 +89,11 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
   const secrets = secretsOf(request);
-  assertFits(options, secrets);
   const { url = '', html, responseCache, persistence } = request;
   const source: AcceptedRequest['source'] =
     html === undefined ? { kind: 'url', url } : { kind: 'html', html: decodeHtml(html) };
   const kept = persistence.enabled ? persistenceOf(persistence) : undefined;
+  assertFits(options, secrets, kept);
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   for (const [index, { goto }] of (request.steps ?? []).entries()) {
     if (goto !== undefined) checkAddress(goto, deps.policy, `steps.${index}.goto`);
@@ -129,23 +130,21 @@ export function assertPermitted(
   if (refusal !== null) throw new ServiceError('VALIDATION_ERROR', refusal);
 }
 
-/**
- * Maximum size of options and sealed secrets as JSON. A job contains them twice, the second time in base64, and must fit into one
- * message of NATS, 1 MiB.
- */
-const maxOptionBytes = 400 * 1024;
-
-/** Part of these bytes that a sealed session takes at most: a job contains it once. */
-const sessionShareBytes = (maxSessionBytes * (4 / 3)) / (1 + 4 / 3);
+/** Part of `maxOptionBytes` that a sealed session takes at most: a job contains it once. */
+const sessionShareBytes = Math.ceil((maxSessionBytes * (4 / 3)) / (1 + 4 / 3));
 
 /** @throws ServiceError VALIDATION_ERROR */
-function assertFits(options: RenderOptions, secrets: CaptureSecrets | undefined): void {
+function assertFits(
+  options: RenderOptions,
+  secrets: CaptureSecrets | undefined,
+  persistence: Persistence | undefined,
+): void {
   const secretBytes = secrets === undefined ? 0 : Buffer.byteLength(JSON.stringify(secrets)) * (4 / 3);
   const maxBytes = options.session === undefined ? maxOptionBytes : maxOptionBytes - sessionShareBytes;
-  if (Buffer.byteLength(JSON.stringify(options)) + secretBytes <= maxBytes) return;
+  if (Buffer.byteLength(JSON.stringify([options, persistence])) + secretBytes <= maxBytes) return;
   throw new ServiceError(
     'VALIDATION_ERROR',
-    'css, script, the values of steps, and the templates and attachments of pdf are too large together: shorten one of them',
+    `css, script, the values of steps, selectors, and the templates and attachments of pdf are too large together: shorten one of them. All options may have ${maxBytes} bytes as JSON, with the secrets in base64`,
   );
 }
 

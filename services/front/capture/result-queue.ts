@@ -37,10 +37,16 @@ export interface ResultQueueDeps {
 /** Maximum number of results that this front settles concurrently. */
 const maxConcurrent = 1000;
 
+/** Size above which a result is large, because of the options of an interactive capture or the state of a session. */
+const minLargeBytes = 64 * 1024;
+
+/** Maximum total size of the large results that this front settles concurrently. It bounds the memory that a renderer can occupy. */
+const maxLargeBytes = 32 * 1024 * 1024;
+
 /** Delay of interactive results, so that the front that waits for a capture settles it first. */
 const awaitedDelayMs = 500;
 
-/** Delay of the redelivery of a result that could not be settled, to any front. */
+/** Delay of the redelivery of a result that could not be settled, or for which there is no room, to any front. */
 const retryDelayMs = 2000;
 
 /** Timeout of settling one result, well below the ack wait after which another front gets it. */
@@ -69,6 +75,8 @@ export class ResultQueue {
   readonly #closing = new AbortController();
   /** Number of free slots that are not requested yet; many are requested at once. */
   #free = 0;
+  /** Total size of the large results that are being settled. */
+  #largeBytes = 0;
 
   constructor(deps: ResultQueueDeps) {
     this.#deps = deps;
@@ -92,13 +100,26 @@ export class ResultQueue {
   }
 
   #receive(message: PulledMessage): void {
+    const { length } = message.data;
+    const largeBytes = length > minLargeBytes ? length : 0;
+    if (largeBytes > 0 && this.#largeBytes + largeBytes > maxLargeBytes) {
+      message.nak(retryDelayMs);
+      this.#requestAnother();
+      return;
+    }
+    this.#largeBytes += largeBytes;
     const settling = inTraceOf(message, () => this.#settle(message)).finally(() => {
       this.#running.delete(settling);
-      if (++this.#free < maxConcurrent / 10) return;
-      this.#results.request(this.#free);
-      this.#free = 0;
+      this.#largeBytes -= largeBytes;
+      this.#requestAnother();
     });
     this.#running.add(settling);
+  }
+
+  #requestAnother(): void {
+    if (++this.#free < maxConcurrent / 10) return;
+    this.#results.request(this.#free);
+    this.#free = 0;
   }
 
   /** Settles one result. Never throws. */

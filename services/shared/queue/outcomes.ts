@@ -40,7 +40,7 @@ export const maxFailureLength = 2000;
 /** Maximum length of the texts in a report. The page controls them, and clients see them unchanged. */
 export const maxTextLength = 16_384;
 
-/** Maximum size of what a login leaves, as JSON in UTF-8: a result contains it sealed, and has at most 256 KiB. */
+/** Maximum size of what a login leaves, as JSON in UTF-8: a result contains it sealed, and has at most 256 KiB besides its ticket. */
 export const maxSessionBytes = 96 * 1024;
 
 /** Maximum number of areas with ignored elements in a result. */

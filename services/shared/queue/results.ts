@@ -12,6 +12,7 @@ import {
   renderFailures,
   returnReasons,
 } from './outcomes.ts';
+import { maxTicketLength } from './tickets.ts';
 
 /** Maximum side of a file or page in pixels, at any scale. */
 const maxPixels = 1_000_000;
@@ -57,7 +58,7 @@ const sealedSessionSchema = Type.Object({
 /** A result that a renderer publishes about a job. A page may have compromised the renderer, so each field is checked. */
 const jobResultSchema = Type.Object({
   /** Ticket of the job. It proves that the renderer received the job. */
-  ticket: Type.String({ maxLength: 65_536 }),
+  ticket: Type.String({ maxLength: maxTicketLength }),
   pod: Type.String({ maxLength: 253 }),
   /** Number of deliveries of the job, including this one. */
   delivery: Type.Integer({ minimum: 1, maximum: 1_000_000 }),

@@ -23,6 +23,22 @@ export interface Ticket {
   readonly draft?: CaptureRecord;
 }
 
+/**
+ * Maximum size of the options, the persistence and the sealed secrets of a request as JSON. The job of an interactive capture contains them
+ * twice, the second time in the base64 of its ticket, and must fit into one message of NATS, 1 MiB: (400 KiB + 16 KiB) × (1 + 4/3) = 971
+ * KiB.
+ */
+export const maxOptionBytes = 400 * 1024;
+
+/** Maximum size of the other fields of a ticket and its draft as JSON. The largest is the address, of up to 2,048 characters. */
+const otherBytes = 16 * 1024;
+
+/** Length of the dot and of the signature, which is 32 bytes in base64url. */
+const signatureLength = 44;
+
+/** Maximum length of a signed ticket, which contains JSON in base64url. */
+export const maxTicketLength = Math.ceil((maxOptionBytes + otherBytes) * (4 / 3)) + signatureLength;
+
 /** Key of the secret in the bucket `db`, which renderers cannot read. */
 const secretKey = 'secret.tickets';
 

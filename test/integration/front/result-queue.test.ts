@@ -8,10 +8,12 @@ import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { ResultQueue } from '../../../services/front/capture/result-queue.ts';
+import type { ResultSettler } from '../../../services/front/capture/settlement.ts';
+import { fake } from '../../harness/fake.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { expiriesOf, taskDueAt } from '../../harness/queues.ts';
 import { newRecord } from '../../harness/records.ts';
-import { completedBy, SettlingParts } from '../../harness/settling.ts';
+import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 
@@ -32,13 +34,15 @@ afterEach(async () => {
 });
 
 /** Starts a front's result queue. */
-async function startQueue(): Promise<{ parts: SettlingParts; queue: ResultQueue; malformed: () => number }> {
+async function startQueue(
+  settlements?: ResultSettler,
+): Promise<{ parts: SettlingParts; queue: ResultQueue; malformed: () => number }> {
   const own = new SettlingParts(await nats.connect());
   const { session } = own;
   let malformed = 0;
   const queue = new ResultQueue({
     session,
-    settlements: own.settlements,
+    settlements: settlements ?? own.settlements,
     captures: own.captures,
     followUps: new FollowUps(new Tasks(session), new ExpiryIndex(session, session.now)),
     jobs: own.jobs,
@@ -179,4 +183,33 @@ test('malformed results are counted and removed', async () => {
   expect(malformed()).toBe(5);
   // The warning is logged once for all of them.
   expect(front.warnings).toEqual(['a result of a renderer is malformed']);
+});
+
+test('a front settles at most 32 MiB of large results at a time, and small ones beside them', async () => {
+  const large = JSON.stringify(resultOf({ ticket: 'x'.repeat(500_000) }, { kind: 'started' }));
+  const fitting = Math.floor((32 * 1024 * 1024) / large.length);
+  const { session } = nats;
+  for (let count = 0; count < fitting + 5; count++) await session.js.publish('results.us-east.large', large);
+  const gate = Promise.withResolvers<undefined>();
+  const begun = { large: 0, small: 0 };
+  await startQueue(
+    fake<ResultSettler>({
+      async settle({ ticket }) {
+        begun[ticket === 'small' ? 'small' : 'large'] += 1;
+        if (ticket !== 'small') await gate.promise;
+        return { outcome: 'forged', record: null };
+      },
+    }),
+  );
+  try {
+    const small = resultOf({ ticket: 'small' }, { kind: 'started' });
+    await session.js.publish('results.us-east.small', JSON.stringify(small));
+    // The small result was published last, so all others have been delivered before it.
+    await until('the small result to be settled', () => begun.small === 1);
+    expect(begun.large).toBe(fitting);
+  } finally {
+    gate.resolve(undefined);
+  }
+  await allSettled();
+  expect(begun.large).toBe(fitting + 5);
 });

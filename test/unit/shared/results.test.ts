@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { decodeReply, parseResult, type JobOutcome, type JobResult } from '@webcapture/shared/queue/results.ts';
 import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
+import { maxTicketLength } from '@webcapture/shared/queue/tickets.ts';
 import { plainReport } from '../../harness/records.ts';
 
 const upload = {
@@ -57,6 +58,7 @@ describe('the result of a renderer', () => {
     ['fields that a newer renderer adds', { ...result, later: true }],
     ['the state rendered', { ...result, outcome: { kind: 'rendered' } }],
     ['a title of the maximum length', withReport({ title: 'x'.repeat(16_384) })],
+    ['the longest ticket', { ...result, ticket: 'x'.repeat(maxTicketLength) }],
     ['extracted text', { ...result, outcome: { ...completed, extracted: { upload, parts: ['text'] } } }],
     ['a file with the maximum cache time', withUpload({ cacheSeconds: 31_536_000 })],
     [
@@ -83,7 +85,7 @@ describe('the result of a renderer', () => {
     ['a list', [result]],
     ['no ticket', { ...result, ticket: undefined }],
     ['a ticket that is not a string', { ...result, ticket: { account: 'a' } }],
-    ['a ticket that is too long', { ...result, ticket: 'x'.repeat(65_537) }],
+    ['a ticket that is too long', { ...result, ticket: 'x'.repeat(maxTicketLength + 1) }],
     ['no outcome', { ...result, outcome: undefined }],
     ['a failure without a cause', withFailure({ cause: undefined })],
     ['a report without a strategy', withReport({ strategy: undefined })],
