@@ -13,7 +13,7 @@ interface Launched {
 /** A process that the supervisor keeps running. */
 export interface ProcessSpec {
   readonly name: string;
-  /** The service whose sources it runs; undefined for other programs. */
+  /** The service of this project that the process runs; undefined for other programs. */
   readonly service?: ServiceName;
   /** The process starts when all processes of earlier stages are ready. */
   readonly startStage: number;

@@ -61,7 +61,7 @@ export const controlPlane: Tool = {
 
 const controllerManagerName = 'kube-controller-manager';
 
-/** Creates and deletes the pods of deployments. Only a few tests need it, and it has no small release. */
+/** The program that creates and deletes the pods of deployments. Only a few tests need it, and there is no small download of it. */
 export const controllerManager: Tool = {
   name: controllerManagerName,
   inspect: inspectServer,

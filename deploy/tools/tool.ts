@@ -33,9 +33,9 @@ export interface Tool {
   readonly variable?: string;
   /** Returns the version of the tool at `path`. Throws an Error with the reason if it is unusable. */
   readonly inspect: (path: string) => Promise<string>;
-  /** Fast searches, in order. They change nothing. */
+  /** Strategies that find an installed tool, in order. They are fast and change nothing. */
   readonly find: readonly Strategy[];
-  /** Downloads, builds and installations, in order. Only one process runs them. */
+  /** Strategies that download, build or install the tool, in order. Only one process at a time runs them. */
   readonly install: readonly Strategy[];
   /** Returns the command with which a person installs the tool. */
   readonly byHand: (platform: NodeJS.Platform) => string;

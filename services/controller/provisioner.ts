@@ -125,5 +125,5 @@ export class Provisioner {
   }
 }
 
-/** A reading names a missing durable as `<stream>/<durable>`. */
+/** Whether a missing object is a durable, which is named `<stream>/<durable>`, and not a stream. */
 const isDurable = (name: string) => name.includes('/');

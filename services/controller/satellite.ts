@@ -84,7 +84,7 @@ export async function startSatellite(
   const { runKubernetes } = await import('./kubernetes/run.ts');
   const live = {
     put: async (key: string, report: unknown, options: { ttlSeconds?: number } = {}) => {
-      // Show what this cluster reports even when the hub cannot be reached.
+      // The metrics show what this cluster reports even when the hub cannot be reached.
       clusters.receive(key, report as ClusterReport);
       return link.connected ? link.put(key, report, options) : skipped;
     },
@@ -136,7 +136,7 @@ function createProblemLog(registry: Registry, log: Logger): (problems: Iterable<
       // The message may contain a number of seconds, so the reasons are compared.
       if (!told.has(reason)) log.error({ reason }, `this satellite does not work in its fleet: ${reason}: ${message}`);
     }
-    if (now.size === 0 && told.size > 0) log.info('this satellite works in its fleet again');
+    if (now.size === 0 && told.size > 0) log.info('all problems of this satellite are resolved');
     told = now;
   };
 }

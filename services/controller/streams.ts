@@ -25,9 +25,9 @@ import { maxTicketLength } from '@webcapture/shared/queue/tickets.ts';
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 /**
- * Applies the wanted configuration of all streams and durables. It can be repeated. If a stream contains more than its new limit, it keeps
- * the old limit, because it would refuse all writes otherwise. Throws the server's error if it refuses, for example three replicas on a
- * single server.
+ * Applies the wanted configuration of all streams and durables. Repeating the call is safe. If a stream contains more than its new limit,
+ * the stream keeps the old limit, because it would otherwise refuse all writes. Throws the server's error if the server refuses a
+ * configuration, for example three replicas on a single server.
  */
 export async function provision(jsm: JetStreamManager, settings: StreamSettings, regions: readonly Region[]) {
   for (const config of streamConfigs(settings)) {
@@ -172,7 +172,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       // The audit of the records restores lost entries.
       discard: 'old',
       allow_direct: true,
-      // If the same capture ends a second time, this happens within moments.
+      // If the end of a capture is published twice, the second message follows within seconds.
       duplicate_window: nanos(2 * 60_000),
     },
     {

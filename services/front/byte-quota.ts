@@ -88,9 +88,9 @@ interface ByteQuotaDeps {
 interface KnownBytes {
   readonly account: Account;
   readonly used: StoredBytes;
-  /** Start of the read by the monotonic clock. */
+  /** Time at which the read of the ledger started, by the monotonic clock. */
   readonly readAt: number;
-  /** Bytes that this front has stored since the start of the read. The read may include them. */
+  /** Bytes that this front has stored since `readAt`. `used` may include some of them. */
   readonly later: readonly { readonly bytes: StoredBytes; readonly at: number }[];
 }
 

@@ -55,7 +55,7 @@ function checksum(table: Buffer): number {
   return sum;
 }
 
-/** Letters a to z, all of them glyph 1: one segment through an array of glyphs. */
+/** Returns the `cmap` table, which maps the letters a to z to glyph 1: one segment with a glyph index array. */
 function cmap(): Buffer {
   const [first, last] = [0x61, 0x7a];
   const count = last - first + 1;

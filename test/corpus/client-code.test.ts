@@ -30,7 +30,7 @@ const fails = (name: string, script: string, error: RegExp): HardPage => ({
   },
 });
 
-/** Removes every style sheet that it finds, and turns red if one of them is not its own. */
+/** A script of a page. It removes every style sheet that it finds, and turns the page red if a sheet does not belong to the page. */
 const thief = `<script>
   const look = () => {
     if (document.adoptedStyleSheets.length > 0 || document.querySelectorAll('style').length > 1 || document.styleSheets.length > 1) {

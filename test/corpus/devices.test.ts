@@ -32,7 +32,7 @@ const oldPage = html(
    <div style="height: 1225px; background: #0000aa"></div>`,
 );
 
-/** Overflow at its first scale lets a phone zoom out. */
+/** Content that is wider than the screen at the first scale, so that a phone zooms out. */
 const wideContent = html(
   `<div style="width: 1600px; height: 300px; background: #00aa00"></div><div style="height: 900px; background: #0000aa"></div>`,
   responsive,

@@ -91,5 +91,4 @@ const pages: readonly HardPage[] = [
   },
 ];
 
-// These pages move in real time, so they must not slow each other down.
 testCorpus(pages);

@@ -8,7 +8,7 @@ import { whole } from './whole.ts';
 const green = '#00aa00';
 const inner = html(`<body style="background:${green}">`);
 const frameStyle = '<style>iframe,object,embed{display:block;width:100%;height:100px;border:0}</style>';
-/** This number of blocks of 100 px from the top are green. */
+/** Number of green blocks of 100 px, counted from the top. */
 const greenBlocks = (count: number) => (seen: Seen) =>
   seen.expectColumn(
     300,

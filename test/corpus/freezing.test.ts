@@ -130,7 +130,7 @@ test('a page finds no other time', async () => {
   expect(extracted?.text).not.toContain('2033,');
 });
 
-test('a page that waits for the clock to advance goes on', async () => {
+test('a page that waits for the clock to advance continues', async () => {
   const { extracted } = await render('/busy', { freeze, extract: ['text'] });
   expect(extracted?.text).toContain('done');
 });

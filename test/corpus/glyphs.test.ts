@@ -97,7 +97,7 @@ const pages: readonly HardPage[] = [
     name: 'Arabic is joined, Devanagari and Tamil are composed, in the correct order',
     site: {
       '/': html(
-        // Each sequence has its letters kept separate next to it.
+        // Next to each sequence, its letters are drawn separately.
         [
           ['سلام', 'س‌ل‌ا‌م'],
           ['क्षत्रि', 'क‌्‌ष‌त‌र‌ि'],

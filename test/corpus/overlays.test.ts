@@ -60,7 +60,7 @@ const kept: readonly (readonly [name: string, overlay: string])[] = [
   ['an overlay without a field', `<div style="${fixed};inset:80px">Our newsletter has a new address</div>`],
 ];
 
-/** An overlay over a page with almost no other text is the page itself. */
+/** If a page has almost no other text, its overlay counts as the content of the page and stays. */
 const onlyOverlay: HardPage = {
   name: 'newsletters: a page that is only a form stays',
   host,

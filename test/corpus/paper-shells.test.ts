@@ -23,7 +23,7 @@ function shell(
     check: (seen) => {
       const { pdf, report } = seen;
       const text = pdf?.pages.map((page) => page.text).join(' ') ?? '';
-      // They do not fit on the first page alone.
+      // The 80 rows fill three pages.
       expect(pdf?.pages).toHaveLength(3);
       expect(text.match(/Row\d+\./g)).toEqual(Array.from({ length: 80 }, (_, row) => `Row${row}.`));
       for (const other of others) expect(text).toContain(other);

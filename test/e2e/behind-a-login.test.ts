@@ -116,7 +116,7 @@ const formSteps = [
   { press: { key: 'Enter' } },
 ];
 
-/** Returns the texts of all that the API shows about a capture. */
+/** Returns, as one text, all responses of the API that describe a capture. */
 async function shownOf(uuid: string): Promise<string> {
   const paths = ['', '/history?include=options', '/diagnostics', '/diagnostics?format=har'];
   const shown = paths.map(async (path) => (await fleet().api.get(`/captures/${uuid}${path}`)).text());

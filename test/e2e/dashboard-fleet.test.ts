@@ -43,7 +43,7 @@ describe('webhooks', () => {
     const body = { url: site().url('/text', { title: 'Page told' }), background: true, webhook: { url: receiver.url } };
     const { uuid } = await fleet().api.call<CaptureState>('POST', '/capture', { body });
     await until('the event', () => receiver.about(uuid).length === 1);
-    // Both are written after the receiver has responded; the page reads them when it opens.
+    // The history and the state of the webhook are written after the receiver has responded. The page reads both when it opens.
     await until('the record of its delivery', async () => {
       const { deliveries } = await fleet().api.call<CaptureHistory>('GET', `/captures/${uuid}/history`);
       const { webhook } = await fleet().api.call<{ webhook: { state: string } }>('GET', `/captures/${uuid}`);

@@ -287,7 +287,7 @@ describe('accessibility', () => {
     }
   });
 
-  test('the sign-in page is accessible, too, and fits a phone', { tags: 'long' }, async () => {
+  test('the sign-in page is also accessible, and fits a phone', { tags: 'long' }, async () => {
     const page = await open({ isPhone: true });
     await heading(page, 'Sign in').waitFor();
     await expectAccessible(page);

@@ -109,7 +109,7 @@ describe.concurrent('viewport', () => {
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('is that of the device, unless the request overrides it; the browser identifies as that device, too', async () => {
+  test('comes from the device unless the request overrides it, and the browser identifies as that device', async () => {
     const page = site().visit('/facts');
     const options = { device: 'iPhone 15', viewport: { deviceScaleFactor: 1 }, locale: 'DE-de' };
     const { data, picture } = await fleet().api.picture({ url: page.url, ...options });

@@ -117,7 +117,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
     ...wipeOutcomes,
   ],
   method: /^([A-Z]+|other)$/,
-  // Formatted like a registered route: a parameter is a name.
+  // A registered route contains the names of its parameters, not their values.
   route: /^(none|(\/[a-z:.*-]*)+)$/,
   status: /^[1-5]xx$/,
   stream: Object.values(streamNames),

@@ -5,7 +5,7 @@ import { asTester, usersConfig } from './nats-users.ts';
 
 /** The NATS of a fleet, one server or a cluster. Each method affects all servers. */
 export interface NatsBroker {
-  /** In the format of WEBCAPTURE_NATS_URL, with the user of the tests. */
+  /** Address in the format of WEBCAPTURE_NATS_URL, with the credentials of the test user. */
   readonly url: string;
   readonly pids: readonly number[];
   kill(signal?: NodeJS.Signals): Promise<void>;

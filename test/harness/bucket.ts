@@ -6,7 +6,7 @@ import { until } from './until.ts';
 
 /** An in-memory server with the Cloud Storage API and one bucket. */
 export interface TestBucket extends AsyncDisposable {
-  /** In the format of WEBCAPTURE_GCS_ENDPOINT. */
+  /** Address in the format of WEBCAPTURE_GCS_ENDPOINT. */
   readonly endpoint: string;
   readonly bucket: string;
   /** The stored objects and their metadata. */

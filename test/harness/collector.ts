@@ -36,7 +36,7 @@ export interface CollectedSpan {
 
 /** A real OpenTelemetry Collector. */
 export interface TestCollector extends AsyncDisposable {
-  /** In the format of OTEL_EXPORTER_OTLP_ENDPOINT. */
+  /** Address in the format of OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
   /** All spans that the collector has received. */
   readonly spans: () => readonly CollectedSpan[];

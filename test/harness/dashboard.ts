@@ -8,7 +8,7 @@ export interface OpenOptions {
   readonly key?: string;
   /** Signs in as the operator with this token. */
   readonly adminToken?: string;
-  /** Such as #/captures. */
+  /** Fragment of the page to open, such as #/captures. */
   readonly route?: string;
   readonly isPhone?: boolean;
   /** Base URL instead of that of the first front. */
@@ -72,7 +72,7 @@ export function useDashboard(service: () => { readonly url: string }): (options?
     });
     await page.addInitScript(
       (secrets) => {
-        // This happens only at the first load of the page, so that signing out has an effect.
+        // The secrets are stored only at the first load of the page. A page that signs out therefore stays signed out.
         if (sessionStorage.getItem('signed-in-once') !== null) return;
         sessionStorage.setItem('signed-in-once', 'yes');
         for (const [name, value] of secrets) sessionStorage.setItem(name, value);

@@ -17,7 +17,7 @@ export type Fault =
   | { readonly kind: 'reset'; readonly afterBytes: number }
   /** Like `reset`, but for a resumable upload: the server keeps the bytes and reports them if it is asked. */
   | { readonly kind: 'break'; readonly afterBytes: number }
-  /** The server receives this total number of bytes of the matching requests. Then the transfer stalls until the client disconnects. */
+  /** The server receives `afterBytes` bytes, counted over all matching requests. Then the transfer stalls until the client disconnects. */
   | { readonly kind: 'hold'; readonly passed: { bytes: number }; readonly afterBytes: number }
   /** The request takes effect, and the connection is reset instead of a response. */
   | { readonly kind: 'lose the answer' }

@@ -18,7 +18,7 @@ import type { ToolPaths } from './tools.ts';
 import { until } from './until.ts';
 
 export interface FleetOptions {
-  /** In the format of WEBCAPTURE_REGIONS. Each region gets the number of renderers that it names. Default: one renderer in us-east. */
+  /** Regions in the format of WEBCAPTURE_REGIONS, with the number of renderers to start in each. Default: one renderer in us-east. */
   readonly regions?: string;
   /** Number of renderers to start by region, if it differs from `regions`. */
   readonly renderers?: Partial<Record<Region, number>>;

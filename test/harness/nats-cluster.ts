@@ -34,7 +34,7 @@ export async function startNatsCluster(options: NatsClusterOptions): Promise<Nat
  * through a separate proxy, so that it can be partitioned from them. Clients connect to every server directly.
  */
 export class NatsCluster implements NatsBroker, AsyncDisposable {
-  /** All three, in the format of WEBCAPTURE_NATS_URL. */
+  /** URLs of the three servers, in the format of WEBCAPTURE_NATS_URL. */
   readonly urls: string;
   readonly #nodes: readonly ClusterNode[];
   readonly #routes: ReadonlyMap<string, DelayProxy>;

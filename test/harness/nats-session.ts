@@ -33,9 +33,9 @@ export interface TestNats extends AsyncDisposable {
   connect(): Promise<NatsSession>;
   /** Kills the server with SIGKILL and starts it again on the same port and data. */
   restart(): Promise<void>;
-  /** The first half of a restart. */
+  /** Kills the server with SIGKILL. */
   kill(): Promise<void>;
-  /** The second half of a restart. */
+  /** Starts a killed server again on the same port and data. */
   start(): Promise<void>;
   /** Deletes the data of a server that was killed. */
   wipe(): Promise<void>;

@@ -11,7 +11,7 @@ import {
 /** One set for all servers of a test process: a restarted server knows the same users. */
 const users = createNatsUsers();
 
-/** Tests have all permissions. */
+/** Login of the tests, with all permissions. */
 const tester: NatsLogin = { user: 'test', password: randomBytes(24).toString('base64url') };
 
 /** Returns the variables with which a service signs in; for a renderer or satellite, by its region. */
@@ -29,7 +29,7 @@ export function usersOfPrefixes(prefixes: readonly string[]) {
   const all = [...fleets.values()].flatMap((fleet) => fleet.users);
   return {
     config: `accounts: ${JSON.stringify(accountsOf(all, { others: [tester] }), null, 2)}\n`,
-    /** As {@link userOf}, of the fleet with a prefix. */
+    /** Like {@link userOf}, for the fleet with this prefix. */
     userOf: (prefix: string, service: Service, region?: Region) => {
       const fleet = fleets.get(prefix);
       if (fleet === undefined) throw new RangeError(`there is no fleet with the prefix ${prefix}`);

@@ -4,8 +4,8 @@ import type { PageWaits } from '../../services/renderer/page/scripts/waits.ts';
 declare const waits: PageWaits;
 
 /**
- * Ends the waits of a call immediately. Time passes only by the lengths of these waits; a frame takes `frameMs`. A helper of calls of
- * `ScriptPage`.
+ * Ends the waits of a call immediately. Time passes only by the lengths of these waits; a frame takes `frameMs`. Tests send
+ * this function to a page with `ScriptPage`.
  *
  * @param onFrame runs in each frame, with the milliseconds since the call of this function
  * @returns a function that returns these milliseconds

@@ -149,7 +149,7 @@ export async function surveyPage(maxDepth = 5): Promise<{ survey: Survey; object
         else if (iterable[Symbol.iterator]) held.push(...(iterable as Iterable<unknown>));
       };
       await settled(iterate(), 10_000);
-      // The order of a set of words differs between processes.
+      // Browser processes return sets of strings in different orders, so strings are sorted.
       if (held.every((one) => typeof one === 'string')) held.sort();
       held.slice(0, 50).forEach((one, index) => note(`${path}[${index}]`, one, depth + 1));
     } catch {

@@ -22,7 +22,7 @@ const program = async (name: 'prometheus' | 'promtool') => join(await folderOfPr
 /** Runs promtool with `input`; returns its output if it finds an error, otherwise an empty text. */
 export async function promtool(args: readonly string[], input = ''): Promise<string> {
   const running = promisify(execFile)(await program('promtool'), args, { timeout: 240_000 });
-  // It may exit before it has read all input; its output is the result.
+  // promtool may exit before it has read all input, so errors of writing to it are ignored.
   running.child.stdin?.on('error', () => undefined);
   running.child.stdin?.end(input);
   return running.then(

@@ -13,7 +13,7 @@ export const s3SetUpMs = 1_500_000;
 
 /** An S3 server with one bucket. */
 export interface TestS3 extends AsyncDisposable {
-  /** In the format of WEBCAPTURE_S3_ENDPOINT. */
+  /** Address in the format of WEBCAPTURE_S3_ENDPOINT. */
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;

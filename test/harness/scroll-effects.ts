@@ -16,7 +16,7 @@ declare const useClock: typeof clock.useClock;
 declare const waits: PageWaits;
 declare const watchScrollEffects: typeof effects.watchScrollEffects;
 
-/** The helpers of calls that watch and hold scroll effects. */
+/** Functions that are sent to the page together with the functions that watch and hold scroll effects. */
 export const effectsTestHelpers = [
   effects.holdScrollEffects,
   effects.watchScrollEffects,
@@ -33,7 +33,7 @@ interface EffectsCase {
   readonly style?: string;
   /** Height of the page, in CSS pixels. */
   readonly height?: number;
-  /** Replace what the scrolling through the page has recorded, by id. */
+  /** Values by element id, which replace the values that were recorded during scrolling. */
   readonly stations?: Readonly<Record<string, number>>;
   readonly fixed?: Readonly<Record<string, number>>;
   /** Elements that are removed before the effects are held. */

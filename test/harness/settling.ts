@@ -70,7 +70,7 @@ export class SettlingParts {
     });
   }
 
-  /** Settles a result that arrives now from the region of its job. By default, it is settled as by a front that does not wait for it. */
+  /** Settles a result as if it had just arrived from us-east. By default, no client of this front waits for it. */
   settle(result: JobResult, changes: Partial<Parameters<ResultSettler['settle']>[1]> = {}) {
     const now = this.session.now();
     return this.settlements.settle(result, {

@@ -67,7 +67,7 @@ export class StandInRenderer {
   changeUpload: (upload: Upload) => Upload = (upload) => upload;
   /** Changes the results of completed captures. */
   changeOutcome: (outcome: Completed) => Completed = (outcome) => outcome;
-  /** What the page of a job with `keepsSession` leaves, sealed. */
+  /** Returns the sealed session state for a job with `keepsSession`. */
   sealSession: (job: CaptureJob) => SealedSecrets | undefined = () => undefined;
   /** The renderer's registration. */
   says: Partial<RendererHeartbeat> = {};

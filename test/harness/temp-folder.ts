@@ -24,8 +24,8 @@ export async function makeTempFolder(): Promise<string> {
 }
 
 /**
- * In memory if there is space: a nats-server waits for the disk in every atomic batch, and the tests write hundreds of them. Data
- * that a process has written survives its SIGKILL there as on a disk.
+ * The folder is in memory if there is space, because a nats-server waits for the disk in every atomic batch, and the tests write
+ * hundreds of them. Data that a process has written survives its SIGKILL there as on a disk.
  */
 async function parentFolder(): Promise<string> {
   try {

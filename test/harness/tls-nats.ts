@@ -10,7 +10,7 @@ import { asTester, usersConfig } from './nats-users.ts';
 export interface TlsNats extends AsyncDisposable {
   /** `tls://`, without a user. The certificate is for `nats.test`. */
   readonly url: string;
-  /** The same URL with the user of the tests. */
+  /** {@link url} with the user name and password of the test user. */
   readonly testerUrl: string;
   readonly port: number;
   /** Paths of certificates, by their names in {@link natsCertificates}. */

@@ -24,7 +24,7 @@ interface ReceivedSpan {
 
 /** A receiver of spans by OTLP over HTTP with protobuf, as collectors have. */
 export interface TraceReceiver extends AsyncDisposable {
-  /** In the format of OTEL_EXPORTER_OTLP_ENDPOINT. */
+  /** Address in the format of OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
   /** All received spans. */
   readonly spans: () => readonly ReceivedSpan[];

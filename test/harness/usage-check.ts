@@ -77,7 +77,7 @@ export class UsageCheck {
     return { tokens: sum('tokens'), captures: sum('captures'), reserved: sum('reserved'), queued: sum('queued') };
   }
 
-  /** For the fleet's account, unless another one is given. */
+  /** Returns the record of a capture, by default of the fleet's account. */
   async record(uuid: string, account?: string): Promise<CaptureRecord | null> {
     const of = account ?? (await this.account());
     const entry = await patiently(() => new Captures(this.#session).get(of, uuid));

@@ -5,7 +5,7 @@ import { startFleet, testSites, type Fleet, type FleetOptions } from './fleet.ts
 import { Site } from './site/site.ts';
 import { workerWide } from './worker-wide.ts';
 
-/** Signs in the operator of the shared fleet. */
+/** Token of the operator of the shared fleet. */
 export const adminToken = 'the-admin-token-of-the-fleet';
 
 /** One renderer and one front. Some files need these settings, and the others are not affected by them. */
@@ -63,7 +63,7 @@ export function useFleet(options?: FleetOptions): () => Fleet {
   };
 }
 
-/** Number of violations of each fleet that were reported. With the shared fleet, only the file that caused them fails. */
+/** Number of violations already reported, by fleet. A violation of the shared fleet therefore fails only the test file that caused it. */
 const violationsTold = new WeakMap<Fleet, number>();
 
 function newViolations(fleet: Fleet): readonly string[] {

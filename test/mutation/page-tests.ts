@@ -3,7 +3,7 @@ export const pageFolder = 'services/renderer/page';
 /** The tests of files that have no row below: captures of every kind, without slow ones. */
 const others = ['corpus/whole-documents', 'corpus/late-content', 'corpus/documents'];
 
-/** The test of the names of waits. Almost every file outside of `scripts` has waits. */
+/** The test that checks the name of each wait of a capture. It belongs to almost every file outside of `scripts`. */
 const namesOfWaits = 'integration/capture/wait-names';
 
 /**

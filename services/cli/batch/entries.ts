@@ -15,7 +15,7 @@ import { isObject, parseJson } from '../json.ts';
 
 /** One page of a batch. */
 export interface Entry {
-  /** Identifies the entry across runs: a hash of its request. If the list has equal requests before it, a number is appended. */
+  /** Identifies the entry across runs: a hash of its request. If equal requests precede it in the list, a number is appended. */
   readonly id: string;
   /** The page address, for messages. */
   readonly url: string;

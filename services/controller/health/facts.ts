@@ -136,7 +136,7 @@ export class LatestReading {
     this.#at = this.#now();
   }
 
-  /** Returns the last reading; null before the first, and if the last one is too old. */
+  /** Returns the last reading; null if there is none yet, or if it is too old. */
   get(): Reading | null {
     return this.#now() - this.#at > maxAgeMs ? null : this.#reading;
   }

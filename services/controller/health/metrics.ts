@@ -51,7 +51,7 @@ export function createControllerMetrics(registry: Registry) {
     ),
     /** Sets the gauges from a reading. */
     showFacts: createFactGauges(registry),
-    /** Sets the states of the components. Null removes them, when another controller leads and reports them. */
+    /** Sets the states of the components. Null removes them, because another controller leads and reports them. */
     showReport: (report: DecidedStatus | null) => void (shown = report),
   };
 }

@@ -169,7 +169,7 @@ async function listConsumers(
   }
 }
 
-/** The leader of the NATS cluster knows the names. */
+/** Returns the names of all consumers of a stream. The leader of the NATS cluster knows these names. */
 async function consumerNames({ nc, apiPrefix }: NatsSession, stream: string): Promise<readonly string[]> {
   const names: string[] = [];
   for (;;) {

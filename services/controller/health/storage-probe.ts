@@ -12,7 +12,7 @@ import type { StorageFacts } from './facts.ts';
  */
 const leftoverMs = 5 * 60_000;
 
-/** One in this many consecutive failures is logged. */
+/** Number of consecutive failures of which one is logged. */
 const failuresPerLogLine = 30;
 
 const probe = 'the storage probe';

@@ -25,7 +25,7 @@ export function regionStatus({ resource, component, facts, problem, queued, now 
   const refused = (facts.clusters?.refused ?? []).length > 0;
   const { generation } = resource.metadata;
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-  // Tools that wait for readiness (kstatus) read only the condition Ready. It is therefore true if captures of this region are rendered.
+  // Tools that wait for readiness (kstatus) read only the condition Ready. Ready is therefore true if captures of this region are rendered.
   const isReady = problem === undefined && (status === 'operational' || status === 'degraded_performance');
   const reason =
     problem !== undefined ? problem.reason : !found ? 'DeploymentNotFound' : refused ? 'PodsRefused' : reasonOf(status);

@@ -135,7 +135,7 @@ export class Lease<R extends StoredLease = StoredLease> {
   #isAbandoned({ holder, version, ttlMs = 0 }: R): boolean {
     if (holder === '' || holder === this.#holder) return true;
     if (this.#seen?.version !== version) this.#seen = { version, at: this.#now() };
-    // If the holder's TTL is longer than ours, it applies.
+    // The longer of the two TTLs applies: the one of this process or the one of the holder.
     return this.#now() - this.#seen.at >= Math.max(this.#times.ttlMs, ttlMs);
   }
 

@@ -223,7 +223,7 @@ export function checkAdminToken(authorization: string | undefined, expected: str
   }
 }
 
-/** Hashes tokens to one length, because comparing different lengths would reveal the token's length. */
+/** Hashes a token. All hashes have the same length, so comparing them does not reveal the length of a token. */
 const digest = (token: string) => createHash('sha256').update(token).digest();
 
 /** Returns the view of an account for operators. */

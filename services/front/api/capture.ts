@@ -33,7 +33,7 @@ import {
 } from './capture-examples.ts';
 import { sendCapture } from './send-file.ts';
 
-/** What captures a page for a route, and counts its outcome. */
+/** Dependencies of a route that captures a page and counts the outcome. */
 export interface CaptureCallDeps {
   readonly pipeline: CapturePipeline;
   readonly metrics: FrontMetrics;

@@ -79,8 +79,8 @@ const unavailable = 'The batch cannot be stored right now.';
 
 /**
  * Accepts batches of background captures. All requests are validated, and the limits of the account are reserved for all of them, before
- * the first capture is queued. The record of the batch is written before that as well, and contains the uuids of its captures. If the front
- * dies, a request with the same Idempotency-Key finds the record and queues only the captures that have no record yet.
+ * the first capture is queued. The record of the batch, which contains the uuids of its captures, is also written before the first capture
+ * is queued. If the front dies, a request with the same Idempotency-Key finds the record and queues only the captures without a record.
  */
 export class BatchAcceptance {
   readonly #deps: AcceptBatchDeps;
@@ -90,9 +90,9 @@ export class BatchAcceptance {
   }
 
   /**
-   * Accepts a batch. Returns null if the client has disconnected before that.
+   * Accepts a batch. Returns null if the client disconnects first.
    *
-   * @throws ServiceError the refusal of a request or of the limits; then no capture is accepted
+   * @throws ServiceError if a request is invalid, or the account's limits refuse the batch; no capture is accepted in these cases
    */
   async accept(call: BatchCall, facts: RequestFacts): Promise<AcceptedBatch | null> {
     const { body, caller, clientGone } = call;
@@ -122,7 +122,7 @@ export class BatchAcceptance {
     }
   }
 
-  /** The batch that an Idempotency-Key of the account stands for. */
+  /** Finds the batch of an earlier request with the same Idempotency-Key. */
   #batchOf(account: string): KeyedWork<BatchRecord> {
     const { batches, now } = this.#deps;
     return {
@@ -178,7 +178,8 @@ export class BatchAcceptance {
         await callNats(() => tasks.schedule(lookAt(batch), now() + dispatchAfterMs), unavailable);
       }
       await callNats(() => batches.create(batch), unavailable);
-      // Renewed after the record was written: a request that takes over finds the record, or this one notices that it has lost the key.
+      // The record is written before this renewal. If another request takes over the key before the renewal, the renewal fails. If it takes
+      // over later, it finds the record.
       await lease.renew({ uuid });
     } catch (error) {
       await releaseAll(reserved);
@@ -264,7 +265,10 @@ export class BatchAcceptance {
     try {
       return (await callNats(() => batches.change(batch, finish), unavailable)) ?? batch;
     } catch (error) {
-      log.warn({ err: error, batch: batch.uuid }, 'the end of the acceptance of a batch could not be stored');
+      log.warn(
+        { err: error, batch: batch.uuid },
+        'a batch could not be marked as accepted; it counts as accepted after its deadline',
+      );
       return finish(batch);
     }
   }

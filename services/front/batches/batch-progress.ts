@@ -10,7 +10,7 @@ export class BatchProgress {
   readonly #now: () => number;
   /** Indexes of the requests by the uuid of their capture; a capture from the cache can answer several requests. */
   readonly #indexes: ReadonlyMap<string, readonly number[]>;
-  /** Changes that arrived before the states were read. */
+  /** Changes that arrived before {@link begin} was called. */
   #early: CaptureEvent[] = [];
   #items: BatchItem[] | undefined;
 
@@ -22,7 +22,7 @@ export class BatchProgress {
     this.#indexes = new Map([...grouped].map(([uuid, entries]) => [uuid, entries.map(([index]) => index)]));
   }
 
-  /** Sets the states of the captures. They were read after the first changes had arrived. */
+  /** Sets the states of the captures, and then applies the changes that arrived while the states were being read. */
   begin(items: readonly BatchItem[]): void {
     this.#items = [...items];
     for (const event of this.#early) this.#apply(event);

@@ -34,7 +34,7 @@ const maxErrors = 500;
 /** A valid request of a batch. */
 export interface BatchOrder {
   readonly accepted: AcceptedRequest;
-  /** Equal requests have equal hashes. It discloses no secrets. */
+  /** Hash of the request. Equal requests have equal hashes. The hash discloses no secrets. */
   readonly hash: string;
 }
 
@@ -52,7 +52,7 @@ export function fillInRequests(body: unknown): void {
   if (bytes * requests.length > maxSharedBytes) {
     throw new ServiceError(
       'VALIDATION_ERROR',
-      `options has ${bytes} bytes, which are stored with each of the ${requests.length} requests: at most ${maxSharedBytes} bytes together. Send fewer requests, or shorter options.`,
+      `options has ${bytes} bytes, and each of the ${requests.length} requests stores a copy. The copies may have at most ${maxSharedBytes} bytes together. Send fewer requests, or shorter options.`,
     );
   }
   body['requests'] = requests.map((request) => {
@@ -107,7 +107,7 @@ function orderRequest(given: CaptureRequest, account: Account, deps: AcceptDeps)
   return { accepted, hash: sha256(canonical(withoutSecrets(request, accepted, deps))) };
 }
 
-/** Runs a step for one request, whose path precedes the message of an error. */
+/** Runs a step for one request. If the step throws, the path of the request is prepended to the message of the error. */
 function ofRequest<T>(index: number, step: () => T): T {
   try {
     return step();
@@ -116,7 +116,7 @@ function ofRequest<T>(index: number, step: () => T): T {
   }
 }
 
-/** Names the request of a batch in an error. */
+/** Prepends the path of a request in its batch to the message of an error. */
 export function withIndex(error: unknown, index: number): unknown {
   if (error instanceof ServiceError) error.message = `requests.${index}: ${error.message}`;
   return error;

@@ -36,7 +36,7 @@ export const parallel = 32;
 /** Number of captures whose limits are checked together, in one write of the account's limits. */
 const admittedAtOnce = 100;
 
-/** After this time, the front queues no further captures of a batch. Their reservations last as long. */
+/** Time in which the front queues the captures of a batch. It equals the lifetime of their reservations. */
 const queueMs = reservationMs;
 
 export function queuedOrders(orders: readonly BatchOrder[], uuids: readonly string[]): readonly QueuedOrder[] {
@@ -47,7 +47,7 @@ export function queuedOrders(orders: readonly BatchOrder[], uuids: readonly stri
 }
 
 /**
- * Reserves what all captures need, or nothing. The batch counts as one request of the rate limit.
+ * Reserves the limits for all captures, or for none of them. The batch counts as one request of the rate limit.
  *
  * @throws ServiceError the first refusal
  */
@@ -63,7 +63,8 @@ export async function admitAll(
     const { tokenCost: tokens, priority, region } = accepted;
     const waitSeconds = regions.estimatedWaitSeconds(region);
     const reserve = { id: uuid, tokens, priority, until, adds: bytesAddedBy(accepted), waitSeconds };
-    // The limiter decides in this order, so the rate limit after the first request is that of the batch.
+    // Only the first capture counts for the rate limit. The limiter decides in the order of the calls, so `facts` gets the limit directly
+    // after that capture.
     const isFirst = position === 0;
     try {
       const request = isFirst ? reserve : { ...reserve, unrated: true };

@@ -136,7 +136,7 @@ interface ZipRouteDeps {
   readonly batchMetrics: BatchMetrics;
 }
 
-/** Maximum number of archives that are sent at once by a front, and to one account. */
+/** Maximum number of archives that a front sends concurrently: to all accounts, and to one account. */
 const maxZips = { ofAll: 16, ofAccount: 2 };
 const zipRetrySeconds = 10;
 

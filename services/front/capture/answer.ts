@@ -81,7 +81,7 @@ export async function replayedAnswer(
   return { uuid, region, data, file: { record, outcome: record.outcome, bytes: null }, isReplayed: true };
 }
 
-/** What an Idempotency-Key of a capture request stands for. The response is found by the key, or by the record of its capture. */
+/** Finds the response to an earlier capture request with the same key: in the entry of the key, or in the record of the capture. */
 export function keyedCapture(account: string, view: AnswerOptions, deps: ReadStateDeps): KeyedWork<KeptAnswer> {
   return {
     find: async ({ answer, lease }, keep) => {

@@ -50,14 +50,14 @@ interface PipelineParts {
   readonly metrics: FrontMetrics;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Ends the background work of the front. */
+  /** Stops the background work of the front when it aborts. */
   readonly signal: AbortSignal;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly checkTimeoutMs?: number | undefined;
 }
 
-/** Creates what captures pass through, from admission to settlement, and returns what routes need of it. */
+/** Creates the components that process captures, from admission to settlement, and returns the components that the routes use. */
 export async function createPipeline(parts: PipelineParts) {
   const { config, session, link, store, authenticator, statistics, regions, metrics, registry, log, now } = parts;
   const { minRefreshSeconds, persistenceSeconds, allowIgnoreTlsErrors, defaultLimits, cdnUrl } = config;

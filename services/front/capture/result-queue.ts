@@ -53,8 +53,8 @@ const retryDelayMs = 2000;
 const settleTimeoutMs = 20_000;
 
 /**
- * Interval at which the server is asked for more time, because comparing pictures may take longer than it waits for an acknowledgement, 30
- * s.
+ * Interval at which the front asks the server for more time to settle a result. The server waits 30 s for an acknowledgement, and comparing
+ * pictures may take longer.
  */
 const workingIntervalMs = 10_000;
 

@@ -29,7 +29,7 @@ interface SettleFilesDeps {
 
 /**
  * Moves the files of a completed result to their final names. Returns the transition that completes the capture, the file, and a function
- * that must be called when the transition was written or not.
+ * to call after the transition was written, or after writing it has failed.
  *
  * @throws UploadRejectedError if a file does not match the job; ServiceError STORAGE_FAILED
  */
@@ -85,7 +85,7 @@ export async function acceptFiles(
 }
 
 /**
- * Seals the secrets again if they were sealed with a former key. The refresh that has just completed has opened them, so they are valid.
+ * Seals secrets with the current key if they were sealed with a former one. The secrets are valid: the completed refresh has used them.
  */
 function resealing(transition: Transition, secretsKeys: SecretsKeys | undefined): Transition {
   return (record, now) => {

@@ -111,7 +111,7 @@ const rejected = {
 
 const rejectedSession = {
   code: 'CAPTURE_FAILED',
-  message: 'The renderer did not return what the login left. Send the request again.',
+  message: 'The renderer did not return the cookies and the storage of the login. Send the request again.',
   cause: 'service',
 } as const satisfies CaptureFailure;
 

@@ -4,8 +4,8 @@ interface BodySharesOptions {
   /** Maximum time that a body waits for room. */
   readonly maxWaitMs?: number;
   /**
-   * Rate from which the minimum time results for which a body occupies its room. By default, the largest body occupies it for 2 s, so that
-   * an account gets 16 MiB a second.
+   * Rate that determines how long a body occupies its room at least: its size divided by this rate. By default, this is 2 s for the largest
+   * body, so an account gets 16 MiB a second.
    */
   readonly bytesPerSecond?: number;
 }

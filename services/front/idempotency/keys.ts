@@ -82,7 +82,7 @@ export class IdempotencyKeys {
   }
 }
 
-/** Returns the key of an entry in `KV_db`. Hashed, because Idempotency-Keys can contain characters that subjects cannot. */
+/** Returns the key of an entry in `KV_db`. It contains a hash, because an Idempotency-Key can contain characters that subjects cannot. */
 export const idempotencyKey = (account: string, key: string) => `idem.${account}.${sha256(key)}`;
 
 function isOpenFor(entry: IdempotencyEntry | null, uuid: string | undefined): entry is IdempotencyEntry {

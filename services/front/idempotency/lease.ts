@@ -8,8 +8,8 @@ import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from './keys.ts';
 
 /**
  * How a request with an Idempotency-Key was answered. `first`: it was the first request. `replayed`: with the response of an earlier
- * request. `waited`: likewise, after waiting for that response. `mismatch`: refused, because the body differs. `taken_over`: like the
- * first, because the earlier request has ended without a response.
+ * request. `waited`: with that response, after waiting for it. `mismatch`: refused, because the body differs. `taken_over`: like the first
+ * request, because the earlier request has ended without a response.
  */
 export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
@@ -32,15 +32,18 @@ export interface KeyedRequest {
   readonly wait: WaitClock;
 }
 
-/** What a key stands for, a capture or a batch, as it is found by the uuid in the lease. */
+/** Finds the work of a key, a capture or a batch, by the uuid in the lease. */
 export interface KeyedWork<T> {
   /** Looks up the work of an earlier request with the key. `keep` stores the response for later requests. */
   find(entry: IdempotencyEntry, keep: (answer: KeptAnswer) => Promise<void>): Promise<EarlierWork<T>>;
-  /** Returns whether nothing of the work of a failed request remains. `mayEnd`: the work may be in progress without a record. */
+  /** Returns whether the work of a failed request can no longer give a response. `mayEnd`: it may be in progress without a record. */
   isGone(uuid: string, mayEnd: boolean): Promise<boolean>;
 }
 
-/** Answered, or left unfinished by a front that died; null while it is in progress; `none` if it ended without a response. */
+/**
+ * State of the work of an earlier request: answered, or abandoned by a front that died. Null while the work is in progress; `none` if it
+ * ended without a response.
+ */
 type EarlierWork<T> =
   { readonly kind: 'answered'; readonly answer: T } | { readonly kind: 'abandoned'; readonly work: T } | 'none' | null;
 
@@ -56,14 +59,14 @@ export type IdempotencyTurn<T> =
  */
 export interface IdempotencyLease {
   /**
-   * Stores and returns the uuid of the work: that of the lease, or the given one. A capture with a waiting client has no
-   * record until it ends. Therefore it is named again right before it is queued, with the maximum duration `lastsMs`, so
-   * that no other request takes over meanwhile.
+   * Stores and returns the uuid of the work, by default the uuid in the lease. An interactive capture has no record until it
+   * ends. The lease is therefore renewed right before the capture is queued, for its maximum duration `lastsMs`. No other
+   * request can take over during that time.
    *
    * @throws LeaseLostError; ServiceError INTERNAL_ERROR if the lease cannot be renewed
    */
   renew(options?: { readonly uuid?: string | undefined; readonly lastsMs?: number }): Promise<string>;
-  /** Stores the response for later requests. Null means that the client has disconnected, while the capture may still end. Never throws. */
+  /** Stores the response for later requests. Null: the client has disconnected, and the capture may still complete. Never throws. */
   complete(answer: KeptAnswer | null): Promise<void>;
   /** Frees the key after a failed request, unless its capture has completed. Never throws. */
   release(): Promise<void>;
@@ -170,7 +173,7 @@ class KeyLease implements IdempotencyLease {
   }: { readonly uuid?: string | undefined; readonly lastsMs?: number } = {}): Promise<string> {
     const renew = async () => {
       this.#lastsUntil = this.#deps.now() + lastsMs;
-      // The entry is written even if the uuid is unchanged, because a front that was paused may have lost the lease without noticing.
+      // The entry is written even if the uuid is unchanged. If this front was paused, the lease may have expired, and the write then fails.
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };
@@ -209,7 +212,7 @@ class KeyLease implements IdempotencyLease {
     while (await delay(renewIntervalMs, this.#closed.signal)) {
       const { uuid } = this.#leased;
       try {
-        // The work may have been given another uuid meanwhile.
+        // If `renew` has changed the uuid during the write, the lease is not lost.
         if (!(await this.#write(uuid)) && uuid === this.#leased.uuid) return;
       } catch (error) {
         this.#deps.log.debug({ err: error, uuid }, 'an idempotency key could not be renewed; trying again');

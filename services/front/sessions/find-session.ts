@@ -7,7 +7,7 @@ export interface FindSessionDeps {
   readonly sessions: Sessions;
 }
 
-/** @throws ServiceError SESSION_NOT_FOUND; INTERNAL_ERROR if the session cannot be read */
+/** @throws ServiceError SESSION_NOT_FOUND if the account has no such session; INTERNAL_ERROR if the session cannot be read */
 export async function findSession(account: string, id: string, deps: FindSessionDeps): Promise<SessionRecord> {
   const found = await readSession(account, id, deps);
   if (found === null) throw new ServiceError('SESSION_NOT_FOUND');

@@ -14,11 +14,11 @@ const validator = Compile(sessionStateSchema);
 const maxSites = 50;
 
 /**
- * Stores the session of a capture that logs in, before its record is written. A page may have compromised the renderer, so the state is
- * checked, and sealed again.
+ * Stores the session of a capture that logs in, before the record of the capture is written. A page may have compromised the renderer, so
+ * the front checks the state and seals it again.
  *
  * @param loggedInAt Unix milliseconds
- * @returns false if the renderer did not return a valid state
+ * @returns true if the session is stored or the capture does not log in; false if the renderer did not return a valid state
  */
 export async function keepSession(
   { account, uuid, url, login }: CaptureRecord,
@@ -49,7 +49,7 @@ function openState(sealed: SealedSecrets, open: (sealed: SealedSecrets) => Sessi
   }
 }
 
-/** Returns the hosts that have cookies or storage. */
+/** Returns the hosts of the cookies and of the storage, up to {@link maxSites}. */
 function sitesOf({ cookies, origins }: SessionState): readonly string[] {
   const hosts = [
     ...origins.map(({ origin }) => new URL(origin).hostname),

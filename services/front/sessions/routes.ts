@@ -60,7 +60,7 @@ const sessionExample: Session = {
   expiresAt: '2026-02-01T12:00:00.000Z',
 };
 
-/** POST /sessions: logs in with a capture, and keeps what it leaves in the browser. */
+/** POST /sessions: a capture logs in, and the service keeps the cookies and the storage of that login. */
 export function createSessionRoute(app: FastifyInstance, deps: SessionsDeps): void {
   const { authenticator, sessions, secretsKeys } = deps;
   app.post<{ Body: CreateSession }>('/sessions', {

@@ -22,7 +22,7 @@ export function jsonBody(schema: TSchema, options: { optional?: boolean } = {}) 
   };
 }
 
-/** Returns the route options for a query: our own error messages. */
+/** Returns the route options with which errors in a query have the messages of this API. */
 export const queryOf = (schema: object) => ({
   schemaErrorFormatter: (errors: readonly object[]) =>
     new ServiceError('VALIDATION_ERROR', explainErrors(errors, schema)),

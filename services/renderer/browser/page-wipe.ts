@@ -3,7 +3,7 @@ import type { CDPSession, Frame } from 'playwright';
 import { callExpression, evaluate, openIsolatedWorld } from './isolated-world.ts';
 import { answerRequests, openOwnSession, setDefaultMetrics, type OwnSession, type WarmPage } from './page.ts';
 
-/** A page whose capture has a CDP session that is not shared. */
+/** A page with a CDP session that only the capture of this page uses. */
 export type WipeablePage = WarmPage & { readonly cdp: OwnSession };
 
 /**

@@ -32,8 +32,8 @@ export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
     const rest = values.reduce((remaining, value) => remaining.replaceAll(value, mark), text);
     return userName === null ? rest : rest.replace(userName, mark);
   };
-  // A page controls the length of a text, so only its beginning is examined. Cutting it off may split a secret or an address, so a margin
-  // at the end is dropped.
+  // A page controls the length of a text, so only its beginning is examined. The end of that beginning may be the first half of a secret
+  // or an address, so a margin at the end is dropped.
   const margin = limits.url + Math.max(0, ...values.map(({ length }) => length));
   return {
     url: (value) => withoutSecrets(withoutCredentials(value)).slice(0, limits.url),

@@ -74,7 +74,7 @@ export class SessionCounters {
   #limitReached: EgressStats['limitReached'];
 
   failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
-    // A host and port that the policy refused once stays refused, whatever becomes of its later requests.
+    // A host and port that the policy refused once counts as refused, even if a later request to it fails for another reason.
     const known = this.#failures.get(target.key);
     if (known !== 'blocked' && (known !== undefined || this.#failures.size < maxKept)) {
       this.#failures.set(target.key, kind);

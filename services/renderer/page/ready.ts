@@ -141,5 +141,5 @@ async function follow(open: OpenPage, options: RenderOptions): Promise<void> {
   const { document } = open;
   const before = document.arrivals;
   await followMove(open, options);
-  if (document.arrivals !== before) throw new DocumentGoneError('the page has moved on');
+  if (document.arrivals !== before) throw new DocumentGoneError('the page has navigated');
 }

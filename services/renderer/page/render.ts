@@ -47,7 +47,7 @@ export interface RenderRequest {
   readonly options: RenderOptions;
   /** Secrets in plain text. */
   readonly secrets?: CaptureSecrets;
-  /** Whether to return what the page leaves in the browser. */
+  /** Whether to return the cookies and the storage that the page leaves in the browser. */
   readonly keepsSession?: true;
   /** Selectors of elements. Their areas in the picture are returned. */
   readonly ignore?: readonly string[];
@@ -81,7 +81,7 @@ export interface Rendering {
   readonly extracted?: Extracted;
   /** Areas of the picture with elements that `ignore` matches, in CSS pixels. */
   readonly ignored?: PictureArea[];
-  /** What the page left in the browser, of a request with `keepsSession`. */
+  /** The cookies and the storage that the page left in the browser; only for a request with `keepsSession`. */
   readonly session?: SessionState;
   /** Undefined if the request did not ask for diagnostics. */
   readonly diagnostics?: StoredDiagnostics;

@@ -14,7 +14,7 @@ type PageReport = Pick<RenderReport, 'httpStatus' | 'finalUrl' | 'title' | 'chal
 
 const maxTitleCharacters = 512;
 
-/** Reads the facts about the page itself. */
+/** Returns the part of the report that the page itself determines: status, address, title and challenge. */
 export async function describePage({ world, document }: OpenPage): Promise<PageReport> {
   const facts = await world.callInAny(readPageFacts, [wallSelector], {
     timeoutMs: lastCallTimeoutMs,

@@ -6,8 +6,8 @@ import type { OpenPage } from './open.ts';
 import { fillStorage, readStorage } from './scripts/storage.ts';
 
 /**
- * Restores what a login left, before the page is opened: all cookies, and the storage of each origin when its first document starts. The
- * browser itself decides which site receives which of them. Frames of other sites have only the cookies.
+ * Restores the cookies and the storage of a login, before the page is opened. All cookies are set at once, and the browser decides which
+ * site receives which cookie. The storage of an origin is filled when its first document starts. Frames of other sites get only cookies.
  *
  * @throws Error of the driver, whose message may contain secrets
  */
@@ -17,7 +17,7 @@ export async function restoreSession({ page, world }: OpenPage, { cookies, origi
   await Promise.all([page.context().addCookies(valid), world.runFirst(fillStorage, [origins])]);
 }
 
-/** Collects what a login leaves in the browser. */
+/** Collects the cookies and the storage that a login leaves in the browser. */
 export class SessionKeeper {
   readonly #open: OpenPage;
   readonly #origins = new Map<string, OriginStorage>();
@@ -26,15 +26,15 @@ export class SessionKeeper {
     this.#open = open;
   }
 
-  /** Notes the storage of the page's current origin. Does not throw if the page does not respond now. */
+  /** Remembers the storage of the page's current origin. Does not throw: if the page does not respond, nothing is remembered. */
   async note(): Promise<void> {
     await this.#readOrigin().catch(() => undefined);
   }
 
   /**
-   * Returns the cookies of all sites, and the storage of the noted origins and of the current one.
+   * Returns the cookies of all sites, and the storage of the remembered origins and of the current one.
    *
-   * @throws ServiceError CAPTURE_FAILED if that is too large
+   * @throws ServiceError CAPTURE_FAILED if the cookies and the storage are too large
    */
   async read(): Promise<SessionState> {
     const { page, deadline } = this.#open;

@@ -4,7 +4,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 /** Maximum number of pixels of one capture. Uncompressed, they take 1.2 GB. */
 const maxPixels = 400_000_000;
 
-/** Formats that are suggested for a page that a format cannot hold, smallest files first. */
+/** Formats that an error message suggests if a page is too large for the requested format. The format with the smallest files is first. */
 const alternatives = ['jpeg', 'png'] as const satisfies readonly Format[];
 
 /** Returns the maximum height of a page in a format, in CSS pixels. */

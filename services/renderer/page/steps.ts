@@ -30,7 +30,7 @@ interface StepsRequest {
   readonly steps: readonly Step[];
   /** Removes the values of the steps from a message. */
   readonly redact: (text: string) => string;
-  /** Is called when a step, and a navigation that follows it, has ended. */
+  /** Called when a step, and any navigation that it started, has ended. */
   readonly afterEach?: (() => Promise<void>) | undefined;
 }
 

@@ -39,7 +39,7 @@ function openOwnSecrets({ secrets, options, account, uuid }: CaptureJob, deps: K
 }
 
 /**
- * Returns a function that seals what the login of a job leaves, for the session of its uuid.
+ * Returns a function that seals the state of the session for which a job logs in.
  *
  * @throws ServiceError CAPTURE_FAILED if the renderer has no key
  */

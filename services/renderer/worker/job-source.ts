@@ -183,7 +183,7 @@ export class JobSource {
   async #next(): Promise<PulledMessage | null> {
     this.#turn = (this.#turn + 1) % backgroundFirstEvery;
     if (this.#turn === 0) return (await this.#nextInBackground()) ?? (await this.#interactive.poll());
-    // If a pull request waits at the server, it would have received an interactive job.
+    // While a pull request waits at the server, there is no interactive job: the server would have delivered it.
     const interactive = this.#interactive.outstanding > 0 ? null : await this.#interactive.poll();
     return interactive ?? (await this.#nextInBackground());
   }

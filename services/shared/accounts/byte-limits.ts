@@ -21,7 +21,7 @@ export interface EmbeddedLimit {
 /** A limit that a request, or a file, would exceed. */
 export interface ExceededLimit {
   readonly name: keyof ByteLimits | 'maxEmbeddedBytes';
-  /** Bytes. */
+  /** Bytes in use, without `added`. */
   readonly used: number;
   readonly max: number;
   /** Bytes that the request or the file adds; undefined if the size of the file is not known yet. */

@@ -11,7 +11,7 @@ export interface Device {
   readonly userAgent: string;
 }
 
-/** Maximum of the schema of requests. */
+/** Maximum device scale factor that the schema of requests allows. */
 const maxScale = 3;
 
 /** Devices by name, in the order of Playwright's list. */

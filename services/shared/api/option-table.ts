@@ -59,7 +59,7 @@ const groupTitles = [
 /** A rule between two options. */
 export interface Need {
   readonly option: string;
-  /** Values of which the other option must have one. Without `values`, the other option must be set. */
+  /** The other option must have one of these values. Without `values`, any value is sufficient. */
   readonly values?: readonly (string | boolean)[];
   /** The reason, which is a part of the error message. */
   readonly because?: string;

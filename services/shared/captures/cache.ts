@@ -65,7 +65,7 @@ export class Cache {
     );
   }
 
-  /** Stores a completed capture. If the entry has a newer capture, that one stays; the lease of another capture stays as well. */
+  /** Stores a completed capture. Does not replace a newer capture, and does not remove the lease of another capture. */
   async fill(account: string, { name, ttl }: CacheKey, record: CaptureRecord, limits?: CallLimits): Promise<void> {
     const until = Math.min(capturedAt(record) + ttl * 1000, record.expiresAt);
     const next = ({ done, lease }: CacheEntry, now: number) => {

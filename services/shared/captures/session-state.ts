@@ -3,7 +3,7 @@ import { oneOf } from '../api/one-of.ts';
 
 const itemsSchema = Type.Array(Type.Object({ name: Type.String(), value: Type.String() }));
 
-/** What a login left in the browser. The service never shows it. */
+/** The cookies and the storage that a login left in the browser. The service never shows them. */
 export const sessionStateSchema = Type.Object({
   cookies: Type.Array(
     Type.Object({
@@ -11,16 +11,16 @@ export const sessionStateSchema = Type.Object({
       value: Type.String({ maxLength: 4096 }),
       domain: Type.String({ minLength: 1, maxLength: 255 }),
       path: Type.String({ minLength: 1, maxLength: 4096 }),
-      /** Unix seconds; -1: until the browser closes. */
+      /** Expiry in Unix seconds; -1 for a cookie that lasts until the browser closes. */
       expires: Type.Number(),
       httpOnly: Type.Boolean(),
       secure: Type.Boolean(),
       sameSite: oneOf(['Strict', 'Lax', 'None']),
-      /** Site in which the cookie was set, if it is partitioned. */
+      /** Top-level site in which a partitioned cookie was set; absent for other cookies. */
       partitionKey: Type.Optional(Type.String({ maxLength: 2048 })),
     }),
   ),
-  /** Storage of the origins that the page was on. */
+  /** Storage of each origin that the page visited. */
   origins: Type.Array(
     Type.Object({
       origin: Type.String({ pattern: '^https?://[^/\\s]+$', maxLength: 512 }),

@@ -17,12 +17,12 @@ export interface SessionRecord {
   readonly expiresAt: number;
 }
 
-/** The owner of the sealed state of a session. It differs from that of the secrets of the capture that logged in. */
+/** Returns the owner of the sealed state of a session. The secrets of the capture that logged in have another owner. */
 export const sessionOwner = (account: string, uuid: string): SecretsOwner => ({ account, uuid: `session/${uuid}` });
 
 /**
- * The sessions of accounts, and separately their sealed states, so that lists do not read them. The server removes both when they expire.
- * Methods throw the errors of NATS.
+ * The sessions of accounts. The sealed state of a session is a separate entry, so lists do not read it. The server removes both entries
+ * when the session expires. Methods throw the errors of NATS.
  */
 export class Sessions {
   readonly #session: NatsSession;
@@ -33,20 +33,20 @@ export class Sessions {
     this.#entries = new Entries(session, 'db');
   }
 
-  /** Returns null if the account has no session of that uuid, or it has expired. */
+  /** Returns a session; null if the account has no session of that uuid, or the session has expired. */
   async get(account: string, uuid: string): Promise<SessionRecord | null> {
     if (timeOfUuid(uuid) === null) return null;
     const found = await this.#entries.get<SessionRecord>(sessionKey(account, uuid));
     return found !== null && found.value.expiresAt > this.#session.now() ? found.value : null;
   }
 
-  /** Returns the sealed {@link SessionState} of a session; null as {@link get}. */
+  /** Returns the sealed {@link SessionState} of a session; null if {@link get} returns null. */
   async stateOf(account: string, uuid: string): Promise<SealedSecrets | null> {
     if ((await this.get(account, uuid)) === null) return null;
     return (await this.#entries.get<SealedSecrets>(stateKey(account, uuid)))?.value ?? null;
   }
 
-  /** Returns the sessions of an account, newest first. Any replica may answer, so a new one may be missing. */
+  /** Returns the sessions of an account, newest first. Any replica may answer, so a new session may be missing. */
   async list(account: string): Promise<readonly SessionRecord[]> {
     const keys = await keysMatching(this.#session, 'db', sessionKey(account, '*'));
     const found = await readMany<SessionRecord>(this.#session, 'db', keys);
@@ -54,7 +54,7 @@ export class Sessions {
     return valid.toSorted((one, other) => (one.uuid < other.uuid ? 1 : -1));
   }
 
-  /** Writes a new session. Repeating it is harmless. */
+  /** Writes a new session. A repeated call with the same session writes the same entries. */
   async create(record: SessionRecord, state: SealedSecrets): Promise<void> {
     const { account, uuid, expiresAt } = record;
     const ttlSeconds = Math.max(1, Math.ceil((expiresAt - this.#session.now()) / 1000));

@@ -42,7 +42,7 @@ export interface BucketAttempt<L> {
 interface CallOptions<T> {
   /** Size of the request body. */
   readonly sentBytes?: number;
-  /** Returns the result that an error stands for; undefined if it is a failure. May throw another ObjectError instead. */
+  /** Converts an expected error to a result. Returns undefined if the error is a failure. May throw another ObjectError instead. */
   readonly resultOf?: (error: ObjectError, signal: AbortSignal) => T | undefined | Promise<T | undefined>;
 }
 

@@ -61,7 +61,7 @@ export class FileMessages {
       } catch (error) {
         if (!isSubjectTaken(error)) throw error;
         if (isShared && (await this.#ask(this.#session.jsm.streams, subject)) === null) {
-          throw new DeadlineError(`storing ${subject} by another process`, timeout);
+          throw new DeadlineError(`waiting until another process has stored ${subject}`, timeout);
         }
       }
     };

@@ -134,7 +134,7 @@ export interface ExpectedUpload {
 export interface AcceptedFile {
   /** The file that is now in place. */
   readonly file: StoredFile;
-  /** Content of `file` if it was requested and read. Absent for a large file, and if another file is in place. */
+  /** Content of `file` if it was requested and read. Absent if the file is large, or if `file` is not the upload. */
   readonly bytes?: Buffer | undefined;
 }
 

@@ -244,7 +244,7 @@ async function openSession(
   const described = { ...metadata, ...(bytes === undefined ? {} : { contentLength: bytes.length }) };
   const [uri] = await bucket.file(name).createResumableUpload({ metadata: described, preconditionOpts });
   // The library treats any 2xx response as a session.
-  if (typeof uri !== 'string') throw new Error('the bucket named no address to upload to');
+  if (typeof uri !== 'string') throw new Error('the bucket returned no address for the upload');
   return uri;
 }
 

@@ -44,8 +44,8 @@ interface Answer {
 }
 
 /**
- * Returns the error details in Google's JSON, which the library puts into different places. Returns any other text (of a proxy, or of a
- * download) as it is.
+ * Returns the error details in Google's JSON, which the library puts into different places. Returns any other text, such as that of a proxy
+ * or a download, unchanged.
  */
 function complaintIn({ message, errors, response }: LibraryError): Complaint {
   const body = response?.data ?? response?.body ?? errors?.[0];

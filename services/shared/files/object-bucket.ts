@@ -46,7 +46,7 @@ export interface OpenedObject {
   readonly end: () => void;
 }
 
-/** Words for the operator in messages of the check of a bucket. */
+/** Terms of the bucket's provider, for messages to the operator when the check of the bucket fails. */
 export interface BucketWords {
   /** The permission of an operation. */
   readonly rights: Readonly<Record<'create' | 'get' | 'delete' | 'list', string>>;

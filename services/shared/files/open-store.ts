@@ -15,7 +15,7 @@ import { BucketStore } from './bucket-store.ts';
 import { BucketUploader } from './bucket-uploader.ts';
 import { createStoreMetrics, measuredStore, measuredUploader, type StoreMetrics } from './measured-store.ts';
 
-/** Values that the stores need. */
+/** Values of the process with which a store is created. */
 interface Context {
   readonly session: NatsSession;
   readonly log: Logger;

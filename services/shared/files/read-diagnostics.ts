@@ -39,7 +39,7 @@ export async function parseDiagnostics(json: unknown): Promise<ReadDiagnostics> 
   // The module is loaded at the first use, because it consists of 150 modules.
   const { Value } = await import('typebox/value');
   const diagnostics = Value.Clean(renderDiagnosticsSchema, stored.diagnostics);
-  if (!Value.Check(renderDiagnosticsSchema, diagnostics)) throw new TypeError('the diagnostics have another form');
+  if (!Value.Check(renderDiagnosticsSchema, diagnostics)) throw new TypeError('the diagnostics violate their schema');
   return { diagnostics, picture: diagnostics.picture === null ? null : pictureOf(stored.picture) };
 }
 

@@ -24,7 +24,7 @@ export async function readExtracted(store: FileStore, fileName: string, limits: 
   const { Value } = await import('typebox/value');
   const extracted = Value.Clean(extractedSchema, told);
   if (!Value.Check(extractedSchema, extracted) || partsOf(extracted).length === 0) {
-    throw new TypeError('the object of the extracted parts has another form');
+    throw new TypeError('the object of the extracted parts violates its schema');
   }
   return extracted;
 }

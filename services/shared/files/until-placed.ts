@@ -17,7 +17,7 @@ export async function untilPlaced<T>(
   for (let count = 1; ; count++) {
     const placed = await attempt();
     if (placed !== null) return placed;
-    if (count === maxAttempts || isLate()) throw new Error('others wrote and removed the file again and again');
+    if (count === maxAttempts || isLate()) throw new Error('other processes wrote and removed the file repeatedly');
     // Another write may be in progress, which the next read does not show yet.
     await delay(backoffMs(count, 50, 1000), signal);
   }

@@ -56,7 +56,7 @@ export async function followServerClock(
         noted = true;
         log.warn(
           { aheadMs },
-          'the clock of this machine differs from that of the NATS server; the time of the server counts',
+          'the clock of this machine differs from that of the NATS server; using the time of the server',
         );
       }
     } catch (error) {

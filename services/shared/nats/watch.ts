@@ -16,11 +16,11 @@ export type Change<T> = { readonly key: string; readonly value: T | null; readon
  * precedes each complete read (the first, and those after a broken watch), so that deleted values can be forgotten. Never throws: a broken
  * watch is created again. If a value is not JSON, or is longer than `maxBytes`, it is skipped and does not end the watch for all others.
  *
- * A watch can break without an error, because its consumer lives in the memory of one server. If that server restarts, the client notices
- * it after two missed heartbeats of 30 s. On a recreated stream, it never notices it, because it waits for a sequence far in the future.
- * Therefore a watch ends with its connection and is created again after each reconnection. If another server of the cluster has the
- * consumer, the connection does not show its loss. For a bucket that is written constantly, a watch is therefore also considered broken if
- * it has been silent for `maxSilenceMs` after it has delivered something.
+ * A watch can break without an error, because its consumer lives in the memory of one server. If that server restarts, the client detects
+ * that after two missed heartbeats of 30 s. If the stream is recreated, the client never detects that, because it waits for a sequence far
+ * in the future. Therefore a watch ends with its connection and is created again after each reconnection. If another server of the cluster
+ * has the consumer, the connection does not show its loss. For a bucket that is written constantly, a watch is therefore also considered
+ * broken if it has been silent for `maxSilenceMs` after it has delivered something.
  */
 export async function watchKeys<T>(
   session: NatsSession,

@@ -6,7 +6,7 @@ import { delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type InstalledRegion, isRegion, type Region } from '../runtime/regions.ts';
 
-/** The settings that must be the same in all processes of a fleet. Each value is a text, so that values can be compared. */
+/** The settings that must be the same in all processes of a fleet. Each value is a string, which makes values comparable. */
 export const fleetFields = [
   'regions',
   'storage',

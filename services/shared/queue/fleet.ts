@@ -73,8 +73,8 @@ export type HeartbeatFault = (typeof faults)[number];
 
 /**
  * Keeps the live renderers in memory, as their heartbeats describe them. Each heartbeat updates sums by region. Reading these sums takes
- * the same time for any number of pods. A heartbeat is fresh depending on its arrival by the clock of this process, so the clocks of pods
- * do not matter. Heartbeats are not trusted.
+ * the same time for any number of pods. Freshness is measured from the arrival of a heartbeat, by the clock of this process, so the clocks
+ * of pods do not matter. Heartbeats are not trusted.
  */
 export class Fleet {
   /** Renderers in the order of their last heartbeat, the oldest first. */

@@ -68,7 +68,7 @@ export interface CaptureJob extends JobEnvelope {
   readonly secrets?: JobSecrets;
   /** State of the session that `options.session` names. If it names one and the state is absent, the session does not exist. */
   readonly session?: SealedSecrets;
-  /** Whether the result has to contain what the page leaves in the browser, for a new session. */
+  /** Whether the result must contain the cookies and the storage that the page leaves in the browser, for a new session. */
   readonly keepsSession?: true;
   /** Selectors of elements that are not compared. The result must contain the areas of these elements. */
   readonly ignore?: readonly string[];

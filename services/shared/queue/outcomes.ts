@@ -40,7 +40,10 @@ export const maxFailureLength = 2000;
 /** Maximum length of the texts in a report. The page controls them, and clients see them unchanged. */
 export const maxTextLength = 16_384;
 
-/** Maximum size of what a login leaves, as JSON in UTF-8: a result contains it sealed, and has at most 256 KiB besides its ticket. */
+/**
+ * Maximum size of the cookies and storage of a login, as JSON in UTF-8. A result contains them in sealed form. Besides its ticket, a result
+ * has at most 256 KiB.
+ */
 export const maxSessionBytes = 96 * 1024;
 
 /** Maximum number of areas with ignored elements in a result. */

@@ -79,7 +79,7 @@ const jobResultSchema = Type.Object({
       diagnostics: Type.Optional(diagnosticsUploadSchema),
       /** Present if the job has `ignore`. */
       ignored: Type.Optional(Type.Array(pictureAreaSchema, { maxItems: maxIgnoredAreas })),
-      /** Of a job with `keepsSession`. */
+      /** The sealed state of the new session. Present if the job has `keepsSession`. */
       session: Type.Optional(sealedSessionSchema),
       report: reportSchema,
       /** Time from the screenshot to this result. */

@@ -27,7 +27,7 @@ interface IntegerRange extends WithDefault<number> {
   readonly min: number;
   readonly max?: number;
   readonly unit?: string;
-  /** Returns the value that `auto` stands for. Without this function, `auto` is invalid. */
+  /** Returns the number that is used if the variable is `auto`. Without this function, `auto` is invalid. */
   readonly auto?: () => number;
 }
 

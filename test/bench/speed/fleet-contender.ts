@@ -24,7 +24,7 @@ export async function startBenchFleet(
   return parts.use(await startFleet({ tools, tempFolder }, { slots, env }));
 }
 
-/** @param key of the account that captures; by default the account of the fleet, with the default isolation */
+/** @param key API key for the captures; by default the key of the fleet's account, which has the default isolation */
 export function fleetContender(fleet: Fleet, { name = 'webcapture', key = fleet.key } = {}): Contender {
   const { url, nats, fronts, renderers, controller } = fleet;
   return {

@@ -31,7 +31,7 @@ export function processorTimeOf(processes: readonly OwnProcess[]): ProcessorTime
   return { own, browsers };
 }
 
-/** Returns the processor time between two readings per capture or millisecond, of which there were `count`. */
+/** Returns the processor time between two readings, divided by `count`, the number of captures or milliseconds between them. */
 export function timePer(before: ProcessorTime, after: ProcessorTime, count: number): ProcessorTime {
   return combine(after, before, (later, earlier) => (later - earlier) / count);
 }

@@ -35,7 +35,7 @@ export const assets = {
     await delayed(exchange);
     exchange.send('application/json', '{}');
   },
-  /** A number of bytes in no known format. */
+  /** Sends `size` bytes that have no file format. */
   '/asset/bytes': (exchange) => exchange.send('application/octet-stream', Buffer.alloc(exchange.number('size'), 1)),
   /** Receives a page's report about itself, as a picture that the page's load event waits for. */
   '/asset/beacon': async (exchange) => exchange.send('image/png', await image(exchange)),

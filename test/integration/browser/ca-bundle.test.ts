@@ -30,7 +30,7 @@ async function start(...certificates: string[]) {
   };
 }
 
-test('pages with certificates of authorities of the bundle are captured, with antiBot, too', async () => {
+test('pages whose certificates are signed by an authority of the bundle are captured, also with antiBot', async () => {
   await using started = await start(natsCertificates.otherCa, natsCertificates.ca);
   const { engine, url } = started;
   for (const antiBot of [false, true]) {

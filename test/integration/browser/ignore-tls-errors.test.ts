@@ -9,7 +9,7 @@ const box = (color: string) => html(`<div style="width:100px;height:100px;backgr
 const picture = `<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="#0f0"/></svg>`;
 
 let engine: TestEngine;
-/** Two servers, because one certificate has expired. The other is for another name than those of the pages. */
+/** The certificate of `site` is for another name than those of the pages. The certificate of `expired` has expired. */
 let site: Site;
 let expired: Site;
 let hits: string[] = [];
@@ -73,7 +73,7 @@ describe.each([false, true])('with antiBot %s', (antiBot) => {
   });
 
   test('the next captures of the same servers do not ignore errors, and use no connection and no cache', async () => {
-    // The pool has two browsers, with antiBot one: each of them serves both kinds of capture.
+    // The loop lets each browser of the pool serve both kinds of capture. The pool has two browsers, and one with antiBot.
     for (let turn = 0; turn < (antiBot ? 1 : 3); turn += 1) {
       for (const path of ['/page', '/']) {
         const address = url('page.test', path);

@@ -64,6 +64,6 @@ test.each([false, true])('a capture with its own browser ends that browser (anti
     const stay = used.filter((pid) => now.includes(pid));
     return stay.length === used.length - 1 ? stay : undefined;
   });
-  // The browser was not one of those that serve captures without antiBot.
+  // The browser that ended was a separate one: all browsers for captures without antiBot still run.
   if (antiBot) expect(left).toEqual(warm);
 });

@@ -123,7 +123,7 @@ describe('a capture ends soon, and the next ones are correct, when', () => {
     ['the graphics process hangs', '--type=gpu-process', 'SIGSTOP', /CAPTURE_TIMEOUT/],
   ] as const)('%s', async ([, kind, signal, wanted]) => {
     const hangs = signal === 'SIGSTOP';
-    // A partial hang is not detected: the capture ends at its deadline, so it must start before the deadline.
+    // The renderer does not detect that only one process of the browser hangs. Such a capture ends at its deadline, which is short here.
     const deadlineMs = hangs && kind !== '' ? 6000 : 20_000;
     const ending = outcomeOf(engine.render(site.url('/held'), {}, { deadlineMs }));
     await until('the page to be under way', () => held.length > 0);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => site.close());
 
-// End-to-end tests have 1280 × 720.
+// End-to-end tests use a viewport of 1280 × 720.
 test.for([
   [16, 16, 1],
   [390, 844, 3],

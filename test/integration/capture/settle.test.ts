@@ -111,7 +111,7 @@ describe('images', () => {
 });
 
 test.each([0, 60])(
-  'a wait for timers ends after earlier timers, on a page that is busy for %d ms',
+  'a wait for timers ends after the timers that are due before it, on a page that is busy for %d ms',
   { tags: 'long' },
   async (busyMs) => {
     // The wait runs in the page, so that it starts exactly at the load event.

@@ -43,7 +43,7 @@ describe('formats', () => {
 });
 
 describe('the maximum size of a format', () => {
-  test('limits the width, too', async () => {
+  test('also limits the width', async () => {
     const viewport = { width: 7680, height: 16, deviceScaleFactor: 3 };
     await expect(engine.render(painting, { format: 'webp', viewport })).rejects.toMatchObject({
       code: 'PAGE_TOO_LARGE',

@@ -5,7 +5,7 @@ import { Site } from '../../harness/site/site.ts';
 /** Response timeout of the egress proxy, shorter than the timeout of a page. */
 const responseTimeoutMs = 300;
 
-/** A time that is longer than the default of the proxy, and shorter than half of the timeout, which applies to scripts and style sheets. */
+/** Delay of a response. It exceeds the response timeout, but not half of the page's timeout, which applies to scripts and style sheets. */
 const slowMs = 4 * responseTimeoutMs;
 const timeout = 10_000;
 

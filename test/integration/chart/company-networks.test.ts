@@ -17,7 +17,7 @@ function podOf(objects: readonly KubeObject[], component: string) {
   };
 }
 
-/** The variables of a pod whose names match. */
+/** Returns those environment variables of a pod whose names match `pattern`. */
 function variablesOf(
   objects: readonly KubeObject[],
   component: string,

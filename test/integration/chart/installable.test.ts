@@ -93,7 +93,7 @@ test.each<[object, RegExp]>([
   [{ fullnameOverride: '2nd' }, /fullnameOverride/],
   [{ nameOverride: 'my.app' }, /nameOverride/],
 ])(
-  'refuses %j with words',
+  'refuses %j with a message',
   async (values, message) => {
     await expect(render(values)).rejects.toThrow(message);
   },

@@ -17,7 +17,7 @@ function settingsOf(objects: readonly KubeObject[]): StreamSettings {
   return readControllerConfig({ ...env, WEBCAPTURE_KUBERNETES: 'off' }).streams;
 }
 
-/** Runs the server of the chart, and the work with a connection of its controller. */
+/** Starts a NATS server as the chart does, and runs `work` with a connection of the controller. */
 async function withServer(
   objects: readonly KubeObject[],
   work: (session: Awaited<ReturnType<typeof connectNats>>) => Promise<void>,

@@ -84,7 +84,7 @@ describe('images', () => {
   );
 });
 
-test('pods have the additions of the operator', () => {
+test('pods contain the sidecars, volumes and other additions from the values', () => {
   for (const [kind, component] of [
     ['Deployment', 'front'],
     ['Deployment', 'controller'],

@@ -94,7 +94,7 @@ describe.each(components)('the pods of %s', (component, kind, suffix) => {
   });
 });
 
-test('annotations of all pods are added to those of a component, which win, and not to those of the embedded NATS', () => {
+test('annotations of all pods apply to every component except the embedded NATS, and those of the component take precedence', () => {
   expect(annotationsOf(find(objects, 'Deployment', name('controller')))).toMatchObject({
     common: 'yes',
     of: 'controller',

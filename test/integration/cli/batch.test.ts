@@ -150,11 +150,11 @@ test('a picture that was removed is reported as missing', async () => {
 interface SmallDisk extends AsyncDisposable {
   /** Runs the command line with the limited space. */
   readonly program: CommandOptions['program'];
-  /** Removes the limit. */
+  /** Removes the limit of the space. */
   grow(): Promise<void>;
 }
 
-/** A folder with this space. If mounting is not possible, the size of each file is limited instead. */
+/** Returns a folder with limited space. If mounting a file system is not possible, the size of each file is limited instead. */
 async function smallDisk(folder: string, kibibytes: number): Promise<SmallDisk> {
   const run = promisify(execFile);
   try {

@@ -140,7 +140,7 @@ test.concurrent.each([
   expect(seen).toHaveLength(1);
 });
 
-test.concurrent('a signal ends the pause between attempts, too', async () => {
+test.concurrent('a signal also ends the pause between attempts', async () => {
   const { client, seen } = await clientOf([fails('QUEUE_FULL', { 'retry-after': '100' })]);
   const stop = new AbortController();
   const call = failureOf(client.capture(page, { signal: stop.signal }));

@@ -120,7 +120,7 @@ describe('a term ends with its lease', () => {
     return until('the term', () => term);
   }
 
-  test('although a renewal hangs, and its signal aborts within moments', async () => {
+  test('although a renewal hangs, and its signal aborts soon after', async () => {
     let held = true;
     const renewing = Promise.withResolvers<void>();
     const term = await lead({

@@ -62,7 +62,7 @@ const npm = (cwd: string, ...args: string[]) =>
 
 const bootstrap = (root: string, ...args: string[]) => told(start(root, ...args)).end;
 
-/** Returns the output of a process so far, and its exit. */
+/** Collects the output of a process. Returns a function for the output so far, and a promise for the exit code with the whole output. */
 function told(child: { readonly stdout: Readable; readonly stderr: Readable } & EventEmitter) {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));

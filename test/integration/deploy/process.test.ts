@@ -90,7 +90,7 @@ describe('startProcess', () => {
     await expect.poll(async () => (await processesNaming(token)).length, patient).toBeLessThanOrEqual(fled);
   });
 
-  test.runIf(process.platform === 'linux')('ends a descendant with another environment, too', async () => {
+  test.runIf(process.platform === 'linux')('also ends a descendant with another environment', async () => {
     const token = randomUUID();
     const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', browserScript, token] });
     await expect.poll(() => processesNaming(token), patient).toHaveLength(2);

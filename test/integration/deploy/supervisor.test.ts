@@ -102,7 +102,7 @@ describe('Supervisor', () => {
     expect(recorded.events.at(-1)).toBe('end renderer');
   });
 
-  test('restarts a process that was ready before with backoff, and no other one', async () => {
+  test('keeps restarting a process that was ready once, with growing pauses, and restarts no other process', async () => {
     const { recorded, spec, supervise } = recorder();
     const supervisor = supervise([
       spec('renderer', { start: 0, stop: 0 }, { script: `sleep 0.05; exit ${configExitCode}` }),

@@ -17,7 +17,7 @@ import { networkError, several, useSessions } from './use-sessions.ts';
 const { site, tcp, closing, openProxy, openSession, onEnd } = useSessions();
 
 describe('the policy', () => {
-  it('applies to every notation, and nothing reaches the target', async () => {
+  it('applies to every notation of an address, and no connection reaches a refused address', async () => {
     const canary = await tcp(innerAddress, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nsecret'));
     const { port } = canary;
     const session = await openSession();

@@ -29,7 +29,7 @@ import { networkError } from './use-sessions.ts';
 
 const closing = closingAfterEach();
 
-/** Resolves every name to the address to which only the upstream proxies lead, with some exceptions. */
+/** Resolves most names to an address that is reachable only through the upstream proxies. The first lines list the exceptions. */
 const lookup: Lookup = async (name) => {
   if (name.startsWith('nowhere.')) throw new Error('no such name');
   if (name.startsWith('inner.')) return [{ address: '10.0.0.1', family: 4 }];

@@ -31,14 +31,14 @@ const tooFar = (): never => {
   throw new Error('a request came further than it should');
 };
 
-/** Returns a connection to NATS each call of which calls `beyond`. */
+/** Returns a fake connection to NATS. Each of its methods calls `beyond`. */
 export function unreachable(beyond: () => never): NatsSession {
   const client: object = new Proxy(beyond, { get: () => client });
   const session = { js: client, jsm: client, nc: client, kvPrefix: '$KV', now: Date.now, connected: () => true };
   return { ...session, onStatus: () => () => undefined } as unknown as NatsSession;
 }
 
-/** Builds the application without queue and store: a valid request gets as far as its key, which is unknown. */
+/** Builds the application without queue and store. A valid request fails at the look-up of its key, because no key is known. */
 export function buildAppAlone(
   options: {
     key?: KeyRecord;

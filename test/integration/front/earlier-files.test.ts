@@ -65,7 +65,7 @@ describe('a capture with a history', () => {
     expect(times).toEqual(times.toSorted().toReversed());
     const { fileUrl } = await holder.state(uuid);
     expect(await textOf({ fileUrl: String(fileUrl) })).toBe('fourth');
-    // Names cannot be derived from each other.
+    // Each file name has its own secret, so no name can be derived from another one.
     const secrets = [String(fileUrl), ...files.map((file) => file.fileUrl)].map((url) => url.slice(-36, -4));
     expect(new Set(secrets).size).toBe(3);
   });

@@ -65,7 +65,7 @@ describe('a capture that ignores TLS errors', () => {
     expectRefusal(await holder.capture(cached), 'VALIDATION_ERROR', 'this account');
   });
 
-  test('is refused as a document of a merge before another document is captured', async () => {
+  test('is refused in a merge before any document is captured', async () => {
     const holder = await openHolder(allowing);
     const url = 'https://example.com/';
     const documents = [{ request: { url } }, { request: { url, ignoreTlsErrors: true } }];

@@ -82,7 +82,7 @@ describe('a batch that is sent again with its Idempotency-Key', () => {
     const holder = await openHolder(front);
     const idempotencyKey = randomUUID();
     const body = { requests: pages(2) };
-    // Its entry has the hash of the body.
+    // This request creates an entry of the key, from which the test takes the hash of the body.
     const first = await sendBatch(front, holder.key, body, { idempotencyKey });
     await untilBatchEnds(front, holder.key, first.data.id);
     const db = new Entries(front.nats.session, 'db');

@@ -28,7 +28,7 @@ const cookie = {
 const origin = { origin: 'https://app.example.com', localStorage: [{ name: 'a', value: 'b' }], sessionStorage: [] };
 const state: SessionState = { cookies: [cookie], origins: [origin] };
 
-/** What the renderer returns for the next logins. */
+/** The state that the stand-in renderer returns for the next logins; undefined if it returns none. */
 let returned: { state: unknown; uuid?: string; sealedWith?: SecretsKeys } | undefined;
 beforeEach(() => {
   returned = { state };
@@ -82,7 +82,9 @@ test.each([
   returned = change;
   const { status, error } = await logIn();
   expect({ status, error }).toMatchObject({ status: 500, error: { code: 'CAPTURE_FAILED' } });
-  expect(error?.message).toBe('The renderer did not return what the login left. Send the request again.');
+  expect(error?.message).toBe(
+    'The renderer did not return the cookies and the storage of the login. Send the request again.',
+  );
   expect(await count()).toBe(before);
 });
 

@@ -111,7 +111,7 @@ describe('the age of a report', () => {
     expect(old.view().reportAgeMs).toBe(61_000);
   });
 
-  test('counts from its arrival if it arrives live, for any clock of its writer', () => {
+  test('counts from its arrival if it arrives live, even if the clock of its writer is wrong', () => {
     const live = board();
     live.expectReplay();
     live.apply(report());

@@ -39,7 +39,7 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 test(
-  'the rules for a Prometheus without the chart are those of the chart, and up to date (npm run docs)',
+  'deploy/monitoring/rules.yaml is up to date (npm run docs) and has the same rules as the chart',
   async () => {
     const alerts = await readFile(join(chartFolder, 'files', 'alerts.yaml'), 'utf8');
     expect(prometheusRules(alerts, { namespace: 'ns', runbookUrl: 'https://runbooks' })).toEqual(spec);
@@ -196,7 +196,7 @@ test(
   prometheusSetUpMs,
 );
 
-/** Returns the metrics that no service has, and those that no service has with these labels. */
+/** Returns the requested metrics that no service has, or that no service has with the requested labels. */
 function unknownMetrics(asked: ReturnType<typeof metricsAsked>): ReturnType<typeof metricsAsked> {
   const known = new Map(
     Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name, labels }) => [name, labels] as const)),

@@ -25,7 +25,7 @@ const releases: readonly Release[] = [
   { cluster: 'hub', namespace: 'other', factor: 70 },
 ];
 
-/** Values of labels without a list of values. */
+/** Example values of those labels for which the metrics have no list of all values. */
 const someValues: Readonly<Record<string, readonly string[]>> = {
   component: ['api', 'engine.us-east'],
   method: ['POST'],
@@ -49,7 +49,7 @@ function combinations(labels: readonly string[]): readonly Readonly<Record<strin
   );
 }
 
-/** Every metric of the services, and the metrics of the cluster in the dashboard. */
+/** All metrics of the services, and the Kubernetes metrics that the dashboard shows. */
 const metrics: readonly (KnownMetric & { readonly service: string })[] = [
   ...Object.entries(allMetrics()).flatMap(([service, all]) =>
     all.map((metric) => ({ ...metric, service, labels: metric.labels.filter((label) => label !== 'service') })),

@@ -50,7 +50,7 @@ describe('activity', () => {
     expect(seen).toEqual([true, 0]);
   });
 
-  test('scriptsIdle returns whether the watcher of the scripts says so', async () => {
+  test('scriptsIdle returns the answer of the script watcher', async () => {
     await showAnswering('', 'event.preventDefault()');
     expect(await page.read(() => activity.scriptsIdle())).toBe(true);
     await showAnswering('', '');

@@ -281,7 +281,7 @@ describe('holdScrollAnimations', () => {
     expect(await opacityIn(box + style, 'main')).toBe(0.5);
   });
 
-  test('leaves animations in a page that does not scroll', async () => {
+  test('does not change the animations of a page that does not scroll', async () => {
     const style = `${rules} p { animation: fade linear both; animation-timeline: view(); margin: 0; height: 20px }</style>`;
     expect(await opacityIn(`<p id="x">text</p>${style}`, 'html')).toBeGreaterThan(0.9);
   });

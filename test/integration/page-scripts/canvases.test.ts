@@ -20,7 +20,7 @@ beforeAll(async () => {
 const draw = (id: string, color = 'red') =>
   `{ const context = document.querySelector('#${id}').getContext('2d'); context.fillStyle = '${color}'; context.fillRect(0, 0, 9, 9) }`;
 
-test('fingerprintCanvas tells drawings apart', async () => {
+test('fingerprintCanvas returns different fingerprints for different drawings', async () => {
   await page.show(
     `${['empty', 'red', 'same', 'blue', 'dark', 'tainted', 'last'].map((id) => `<canvas id="${id}" width="9" height="9"></canvas>`).join('')}
      <canvas id="flat" width="9" height="0"></canvas><canvas id="thin" width="0" height="9"></canvas>

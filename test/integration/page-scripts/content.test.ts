@@ -123,7 +123,7 @@ describe('waitForContent', () => {
     expect(await wait({ moreMs: 300 }, [300, 600])).toBe(20);
   });
 
-  test('gives up if nothing changes for the one limit, or nothing is shown until the other', async () => {
+  test('gives up if nothing changes for quietMs, or nothing is shown within maxMs', async () => {
     await page.show(script);
     expect(await wait({ quietMs: 90 })).toBe(3);
     await page.show(script);

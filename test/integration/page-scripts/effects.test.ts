@@ -21,7 +21,7 @@ beforeAll(async () => {
 const still = 'transition: none !important;';
 
 describe('holdScrollEffects', () => {
-  test('keeps the style in the middle of the viewport, and in the first view that at the top', async () => {
+  test('keeps the style at the middle of the viewport, and for elements of the first view the style at the top of the page', async () => {
     const { held, rules, top } = await hold(
       `<i class="e" id="first" style="top:431px"></i><i class="e" id="next" style="top:432px"></i>
        <i class="e" id="middle" style="top:1500px"></i><i class="e" id="last" style="top:2980px"></i><b class="e" id="above" style="top:-100px"></b>`,
@@ -45,7 +45,7 @@ describe('holdScrollEffects', () => {
     );
     expect(rules).toEqual({
       x: `transform: translateX(1280px) !important; ${still}`,
-      // It is not in the first view, but nearest to it.
+      // This element is never in view. Position 0 is nearest to it.
       gone: `transform: translateX(0px) !important; ${still}`,
     });
   });
@@ -116,7 +116,7 @@ describe('holdScrollEffects', () => {
     ['one change on a way of a viewport', 960, { x: 1 }, ['x']],
     ['one change on a way of two viewports', 1440, { x: 1 }, []],
     ['two changes of another element', 3000, { x: 1, other: 2 }, ['x', 'other']],
-  ])('takes an element for an effect after %s', async (_, height, stations, ids) => {
+  ])('treats an element as an effect after %s', async (_, height, stations, ids) => {
     const { rules, frames } = await hold(
       '<i class="e" id="x" style="top:600px"></i><i class="e" id="other" style="top:600px"></i>',
       `for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + y + 'px)'`,
@@ -149,7 +149,7 @@ describe('holdScrollEffects', () => {
     expect(await position()).toBe('fixed');
   });
 
-  test('keeps only what changes neither the layout nor hides the element', async () => {
+  test('keeps only styles that neither change the layout nor hide the element', async () => {
     const { rules } = await hold(
       '<i class="e" id="x" style="top:1500px"></i><i class="e" id="gone" style="top:1600px"></i><i class="e" id="seen" style="top:1700px"></i>',
       `x.style.cssText = 'top:1500px;width:' + y + 'px;--y-long:' + y + ';--z:hidden;--o:0;opacity:0.5;visibility:visible;color:red;background-color:blue;transform-origin:0 0;border-top-color:red';
@@ -204,7 +204,7 @@ describe('holdScrollEffects', () => {
     expect(rules).toEqual({ x: `transform: translateX(${21 * 488}px) !important; ${still}` });
   });
 
-  test('looks again at 8 positions whose styles may not come back', async () => {
+  test('visits at most 8 positions again to check that their styles are the same', async () => {
     const tops = Array.from({ length: 10 }, (_, index) => 600 + 200 * index);
     const { rules } = await hold(
       tops.map((top) => `<i class="e" id="at${top}" style="top:${top}px"></i>`).join(''),
@@ -220,7 +220,7 @@ describe('holdScrollEffects', () => {
     );
   });
 
-  test('measures an element in a sticky box by the way of the box', async () => {
+  test('measures an element in a sticky box by the parent in which the box moves', async () => {
     const { rules } = await hold(
       '<div id="way"><div id="box"><i id="x">x</i></div></div>',
       `x.style.transform = 'translateX(' + y + 'px)'`,
@@ -279,7 +279,7 @@ describe('holdScrollEffects', () => {
     expect(rules['x']).toBe(`transform: translateX(1px) !important; ${still}`);
   });
 
-  test('takes an element for pinned that was seen in the middle of the viewport before', async () => {
+  test('treats an element as pinned if it was already in the middle of the viewport before', async () => {
     const { rules } = await hold(
       '<i class="e" id="pin" style="top:1190px"><i id="x">x</i></i>',
       `pin.style.position = y > 1200 ? 'fixed' : ''; x.style.transform = 'translateX(' + y + 'px)'`,

@@ -136,7 +136,7 @@ describe('enterText', () => {
   });
 
   test.each(['color', 'date', 'datetime-local', 'month', 'range', 'time', 'week'])(
-    'fires the events of a changed value for the type %s, and refuses what is no value of it',
+    'fires the events of a changed value for the type %s, and refuses values that this type cannot have',
     async (type) => {
       await page.show(`<input type="${type}">`);
       await noteEvents();

@@ -169,7 +169,7 @@ describe('text', () => {
   });
 });
 
-test('a part goes on when the other one is full', async () => {
+test('a part continues when the other one is full', async () => {
   const body = `<b>a</b><i>b</i><s>c</s>${'d'.repeat(20)}`;
   const both = await extract(['text', 'markdown'], { body, maxBytes: 12 });
   expect(both).toEqual({ text: `abc${'d'.repeat(9)}`, markdown: '**a***b*~~c~', truncated: ['markdown', 'text'] });

@@ -183,7 +183,7 @@ describe('untilFound', () => {
     await expect(find({ selector: 'p', state: 'visible' })).rejects.toThrow('broken');
   });
 
-  test('looks every 50 ms, for at most a quarter of the time, and for the last time at the limit', async () => {
+  test('searches every 50 ms, spends at most a quarter of the time on it, and searches once more at the limit', async () => {
     await page.show('<p>text</p>');
     const pausesOf = (lookMs: number, timeoutMs: number) =>
       page.call(
@@ -207,7 +207,7 @@ describe('untilFound', () => {
     expect(await pausesOf(20, 400)).toEqual([80, 80, 80]);
   });
 
-  test('waits until the limit, and finds what comes meanwhile', async () => {
+  test('waits until the limit, and finds elements that appear during the wait', async () => {
     await page.show(`<script>setTimeout(() => (document.body.innerHTML += '<p>late</p>'), 200)</script>`);
     const started = performance.now();
     expect(await find({ selector: 'b', state: 'visible' }, 150)).toBe('missed');

@@ -222,7 +222,7 @@ describe('placeFixed', () => {
     });
   });
 
-  test('continues pseudo-elements that grew with the viewport', async () => {
+  test('adds a border below pseudo-elements that grew with the viewport', async () => {
     await place(
       ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => `<div id="${id}"></div>`).join(''),
       `#a::before, #a::after { content: ''; position: fixed; top: 0; height: 100%; background: red } #a::after { height: 50px }
@@ -260,7 +260,7 @@ describe('placeFixed', () => {
     expect(await page.read(() => document.querySelectorAll('[data-webcapture-fixed]').length)).toBe(5);
   });
 
-  test('draws a background of the page that is attached to the viewport in a box of its own', async () => {
+  test('draws a fixed background of the page in a separate box', async () => {
     const layer = () =>
       page.read(() => {
         const last = document.documentElement.lastElementChild as Element;

@@ -163,7 +163,7 @@ describe('untilNothingIsDue', () => {
     expect(await endOf({ work: [long], script: grow(300) })).toBe(600);
   });
 
-  test('waits for less time after a wait at whose end nothing had changed for half a second', async () => {
+  test('waits for less time if nothing changed in the last half second of the previous wait', async () => {
     expect(await endOf({ work: [timer], times: 2 })).toBe(250);
     expect(await endOf({ work: [navigation], maxMs: 450, times: 2 })).toBe(450);
     expect(await endOf({ work: [timer], maxMs: 450, times: 2 })).toBe(450);
@@ -368,7 +368,7 @@ describe('untilNothingIsDue', () => {
       ["document.head.append(document.createElement('style'))", true],
       ["document.body.append(document.createElement('script'))", false],
       ["below.append(document.createElement('b'))", false, true],
-      // At most 20 nodes that were added to the same parent count, and at most 200 changed nodes per poll.
+      // Of the nodes that were added to one parent, at most 20 count. In each poll, at most 200 changed nodes count.
       [`seen.append(...${hide(19)}, document.createElement('b'))`, true],
       [`seen.append(...${hide(20)}, document.createElement('b'))`, false],
       [`many(199); seen.title = 'new'`, true],

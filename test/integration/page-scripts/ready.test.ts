@@ -19,8 +19,8 @@ interface Wait {
 }
 
 /**
- * Waits; the first questions for pending work get these answers. After them, nothing is pending and the page does not refresh. Returns the
- * number of questions, and the result.
+ * Runs the wait. The page answers the first queries for pending work with `answers`. After these, nothing is pending and the page does not
+ * refresh. Returns the number of queries, and the result of the wait.
  */
 async function waitWith(answers: readonly string[], { maxMs = 60_000, runs = true, refresh }: Wait = {}) {
   await page.show(

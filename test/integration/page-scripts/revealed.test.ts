@@ -147,7 +147,7 @@ describe('keepRevealed', () => {
       ['in', false, 'red'],
     ];
     expect(await read()).toEqual(reverted);
-    // Its own changes are not reverted by the next call.
+    // The second call does not revert the changes of the first one.
     await page.call(keepRevealed, [], helpers);
     expect(await read()).toEqual(reverted);
   });

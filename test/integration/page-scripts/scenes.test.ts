@@ -24,7 +24,7 @@ const showInTurn = `for (const [index, e] of [...document.querySelectorAll('.s')
   e.style.opacity = Math.floor(y / 1000) === index ? '1' : '0'`;
 
 describe('holdScrollEffects', () => {
-  test('does not take fixed boxes for scenes that also change while nothing scrolls', async () => {
+  test('does not treat fixed boxes as scenes if they also change while nothing scrolls', async () => {
     const { held, scenes } = await hold(
       boxes('first', 'second'),
       // Every eighth frame at a position differs.

@@ -94,7 +94,7 @@ describe('findScroller', () => {
     expect(await find()).toBe(708);
   });
 
-  test('takes a box in a box that scrolls the page for its content', async () => {
+  test('treats a box inside a box that scrolls the page as content', async () => {
     const nested = (
       content: number,
     ) => `<div id="outer" style="position:absolute;left:0;top:0;width:640px;height:480px;overflow-y:auto">

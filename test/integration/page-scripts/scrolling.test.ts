@@ -125,7 +125,7 @@ describe('scrollThrough', () => {
     });
   });
 
-  test('counts the positions at which scripts restyle an element, and notes the share of the viewport of fixed ones', async () => {
+  test('counts the positions at which scripts restyle an element, and records which share of the viewport fixed elements cover', async () => {
     await page.show(
       `${tall(1800)}<i id="a"></i><p style="position:fixed;top:0;left:0;width:320px;height:480px"><b id="b" style="display:block;height:480px"></b></p>`,
     );

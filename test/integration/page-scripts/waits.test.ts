@@ -106,7 +106,7 @@ test('isLiveFrame returns whether a frame is in view and may change', async () =
   expect(isLiveUndrawn).toBe(false);
 });
 
-test('untilTimersRan waits for the timers of scripts until some time after the load event', async () => {
+test('untilTimersRan waits for the timers of scripts, but only for a limited time after the load event', async () => {
   const waited = async (
     body: string,
     { hasEnded = false, loadedMs = 40 }: { readonly hasEnded?: boolean; readonly loadedMs?: number | null } = {},

@@ -46,7 +46,7 @@ test('holdInWindows freezes fixed pictures as they are seen in windows in the mi
     ['absolute', 120, 30, 50, 60],
     ['absolute', 120, 2270, 50, 60],
   ]);
-  // They move with the page.
+  // The frozen pictures scroll with the page.
   await page.read(() => scrollTo({ top: 500, behavior: 'instant' }));
   expect((await read())[0]).toEqual(['absolute', 120, 890, 50, 60]);
 });

@@ -252,7 +252,7 @@ describe.each(table)('a job that %s', (_, make, seen, ownBrowser) => {
   });
 });
 
-test('a running job extends its ack wait of 30 s several times within it, and no longer when it has ended', async () => {
+test('a running job extends its ack wait of 30 s at least twice every 10 s, and no longer when the job has ended', async () => {
   expect(jobAckWaitMs).toBe(30_000);
   const rendering = Promise.withResolvers<void>();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** Returns the token of a file in the subjects of its messages. */
+/** Returns a file name in the form that it has in NATS subjects. */
 const tokenOf = (name: string) => name.replaceAll('.', '_');
 
 async function messagesOf(name: string): Promise<number> {

@@ -223,7 +223,7 @@ test('a name that is taken when it is written, and missing when it is read, is t
   on().proxy.always(uploads, googleError(412, 'conditionNotMet', 'At least one of the pre-conditions did not hold'));
   await expect(on().store.create(newFile(100))).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
-    cause: { message: 'others wrote and removed the file again and again' },
+    cause: { message: 'other processes wrote and removed the file repeatedly' },
   });
   expect(on().sent(uploads)).toBe(5);
 });

@@ -57,7 +57,7 @@ test('several processes that write the same shard lose no usage', async () => {
   const ledgers = Array.from({ length: 4 }, () => new UsageLedger(nats.session));
   const shard = newShard();
   const keep = async (ledger: UsageLedger, key: string): Promise<void> => {
-    // Retries as a compare-and-set does.
+    // The write is retried after a conflict, as in a compare-and-set.
     await ledger.write(newWrite(shard, key), 10_000).catch((error: unknown) => {
       if (!isWriteConflict(error)) throw error;
       return keep(ledger, key);

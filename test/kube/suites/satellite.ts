@@ -156,7 +156,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
     expect((await fetch(`${joined.opsUrl}/readyz`)).status).toBe(200);
     // The value that an autoscaler in the cluster of the satellite reads.
     expect(await (await fetch(`${joined.opsUrl}/scale/asia-southeast`)).json()).toEqual({ value: 0 });
-    // The id of the hub is that of its Lease.
+    // The id of the hub is the uid of its Lease in Kubernetes.
     const config = (await new Entries(session, 'live').get<FleetConfig>(fleetConfigKey))?.value;
     expect(config?.hub.id).toMatch(/^[0-9a-f-]{36}$/);
   });

@@ -9,7 +9,7 @@ import { healthy, heartbeat, region } from '../../integration/controller/support
 
 const pod = (name: string, fields: Partial<RegionPod> = {}): RegionPod => ({ name, state: 'ready', ...fields });
 
-/** This number of Ready pods, named like the same number of healthy heartbeats. */
+/** Returns `count` Ready pods. They have the same names as the pods of the healthy heartbeats. */
 const pods = (count: number) => Array.from({ length: count }, (_, index) => pod(`us-east-${index}`));
 
 const clusters = (fields: Partial<RegionInClusters> = {}): RegionInClusters => ({

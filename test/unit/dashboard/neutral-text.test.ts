@@ -7,7 +7,7 @@ describe('text of a captured page', () => {
     expect(neutralText(' one\r\n\u2028two\u0007\uD800 ')).toBe('one two\uFFFD\uFFFD');
   });
 
-  test('keeps its lines in neutralLines', () => {
+  test('keeps its line breaks in neutralLines', () => {
     expect(neutralLines(' one\r\n\ttwo\rthree\u2028\u202Erof\u0007')).toBe(' one\n\ttwo\nthree\u2028\uFFFDrof\uFFFD');
   });
 

@@ -6,7 +6,7 @@ const refusal = encoder.encode(
   JSON.stringify({ error: { code: 'API_KEY_REVOKED', message: 'The API key was revoked.' } }),
 );
 
-/** Responses of the service. Their head arrives immediately, and their body when the test sends it. */
+/** Bodies of the service's responses. The head of a response arrives immediately; the test writes the body. */
 let bodies: ReadableStreamDefaultController<Uint8Array>[];
 let session: typeof Session;
 

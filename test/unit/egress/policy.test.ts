@@ -175,7 +175,7 @@ describe('ranges that the operator allows', () => {
     '64:ff9b:1::8.8.8.8',
   ])('do not allow %s', (address) => expect(opened.checkAddress(address).allowed).toBe(false));
 
-  it('allow local names with loopback only, and to the allowed addresses only', async () => {
+  it('allow local names only if they include loopback, and only at the allowed addresses', async () => {
     await expect(opened.resolve('localhost')).rejects.toMatchObject(blocked);
     const four = createEgressPolicy({ allow: ['127.0.0.0/8'], lookup: publicLookup });
     expect(await four.resolve('App.Localhost.')).toEqual([{ address: '127.0.0.1', family: 4 }]);

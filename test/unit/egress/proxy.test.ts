@@ -81,7 +81,7 @@ describe('a plain HTTP request', () => {
     ).rejects.toThrow(networkError);
   });
 
-  it('with a truncated response is aborted for the browser, too', async () => {
+  it('with a truncated response is also aborted for the browser', async () => {
     const { port } = await tcp(publicAddress, (socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');

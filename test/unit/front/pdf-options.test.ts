@@ -79,7 +79,7 @@ test.each([
   [{ width: 62, height: 40 }, false, 19.9, null, true],
   [{ width: 62, height: 40 }, false, 20, null, false],
 ] as const)(
-  '%j, landscape %s, margin %d mm, single page of %s px: there is room: %s',
+  'format %j, landscape %s, margin %d mm, single page of %s px: the margins leave room for content: %s',
   (paper, landscape, mm, px, room) => {
     const margin = { top: mm, right: mm, bottom: mm, left: mm };
     const check = () => assertRoom({ paper, landscape, margin, printBackground: true, scale: 1 }, px);

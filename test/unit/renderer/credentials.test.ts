@@ -131,7 +131,7 @@ describe('a login', () => {
     expect(logins.map((login) => login(asked('1')))).toEqual([given]);
   });
 
-  test('is none for supplied HTML, and survives that the request is gone', async () => {
+  test('is absent for supplied HTML, and ignores a request that no longer exists', async () => {
     const html = await setUp({ auth }, { html: true, headersFor: [origin] });
     expect([html.sent, html.logins]).toEqual([[], []]);
     const gone = await setUp({ auth }, { refused: ['Fetch.continueWithAuth'] });
@@ -172,7 +172,7 @@ describe('cookies', () => {
     await expect(dropped).rejects.toThrow('the cookie "b"');
   });
 
-  test('of one name are counted by their paths, whatever the browser makes of these', async () => {
+  test('of one name are counted by their paths, even if the browser stores a path in another form', async () => {
     const [one, two] = [cookie, { ...cookie, path: '/x', domain: 'own.test' }];
     const stored = [
       { ...cookie, domain: '.own.test', path: '/%78' },

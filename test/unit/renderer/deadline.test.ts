@@ -35,7 +35,7 @@ describe('CaptureDeadline', () => {
     await expect(open(0).run(never, 60_000, 'a step')).rejects.toMatchObject({ causedBy: 'service' });
   });
 
-  test('passes a time-out of the work itself on', async () => {
+  test('passes on a timeout of the work itself', async () => {
     const error = new DeadlineError('an inner step', 5);
     await expect(open(1000).run(Promise.reject(error), 60_000, 'a step')).rejects.toBe(error);
   });
@@ -50,7 +50,7 @@ describe('CaptureDeadline', () => {
     await expect(deadline.run(never, 60_000, 'a step')).rejects.toBe(error);
   });
 
-  test('ends when the capture is cancelled, until it is over', async () => {
+  test('ends when the capture is cancelled, but not after release()', async () => {
     const [cancelled, over] = [new AbortController(), new AbortController()];
     const running = open(60_000, cancelled.signal).run(never, 60_000, 'a step');
     cancelled.abort('reason');

@@ -6,7 +6,7 @@ import { PageFrames } from '../../../services/renderer/page/frames.ts';
 import type { PageWorld } from '../../../services/renderer/page/world.ts';
 import { AnsweringPage } from '../../harness/answering-page.ts';
 
-/** Answers commands of the protocol. A function is called with the parameters. */
+/** The answer to each command of the protocol: an object, or a function that gets the parameters of the command. */
 type Answers = Readonly<Record<string, object | ((params: never) => unknown)>>;
 
 function targetOf(answers: Answers) {
@@ -101,7 +101,7 @@ describe('the frames of a page', () => {
     framesOf({ count: 3, near: targetOf({}) }).frames.stop();
   });
 
-  test('have their heights noted, also if one of them does not answer', async () => {
+  test('have recorded heights even if one frame does not answer', async () => {
     const noted: unknown[] = [];
     const near = targetOf({
       'Page.getFrameTree': treeOf('a', 'gone', 'b'),

@@ -132,7 +132,7 @@ describe('a document whose transfer was cut off', () => {
     expect(document.isCutOff).toBe(false);
   });
 
-  test('is followed by another one, which callers that wait for it learn of', async () => {
+  test('resolves earlier waits, also if they began before the next document', async () => {
     const first = document.cutOff;
     page.emit('requestfailed', load());
     const second = document.cutOff;
@@ -145,7 +145,7 @@ describe('a document whose transfer was cut off', () => {
   });
 });
 
-test('stop ends the waits and listens no more', async () => {
+test('stop ends the waits and removes the listeners', async () => {
   ask('http://page.test/');
   const settled = document.settled();
   document.stop();

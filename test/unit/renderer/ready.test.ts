@@ -164,7 +164,7 @@ describe('untilReady of a page that fetches', () => {
       waited: [{ ...noChange, repeats: false }],
     });
     await ready(page.page);
-    // The first wait has nothing to fetch. Content that did not change the view ends the waits.
+    // When the first wait starts, no request is open. The waits end because the new content did not change the view.
     expect([page.limits, countOf(page.page)]).toEqual([[2490], 2]);
   });
 

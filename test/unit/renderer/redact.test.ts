@@ -48,7 +48,7 @@ test('texts and addresses are truncated', () => {
   expect(redactor.url(`data:image/png;base64,${'A'.repeat(5000)}`).length).toBeLessThan(100);
 });
 
-test('a text is redacted without the cookies of a session, and what its storage has of some length', () => {
+test('the cookies of a session, and long values of its storage, are redacted in a text', () => {
   const cookie = { name: 'sid', domain: 'a.example', path: '/', expires: -1, httpOnly: true, secure: true };
   const items = [
     { name: 'token', value: 'a token in the storage' },

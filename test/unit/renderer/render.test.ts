@@ -339,7 +339,7 @@ describe('a failed rendering', () => {
     expect(stand.wanted).toEqual([]);
   });
 
-  test('does not meet what the client wants', async () => {
+  test('is caused by the client if a failOn condition applies', async () => {
     const { failure } = await rendered({ failOn: { blank: true }, answers: { [shotName]: () => ({ data: blank }) } });
     expect(failure).toMatchObject({
       code: 'CAPTURE_FAILED',

@@ -145,7 +145,7 @@ describe('scrollPage', () => {
     expect(late.calls.filter(([, budget, , most]) => budget === 0 && most === 1)).toHaveLength(2);
   });
 
-  test('rejects with an error of the wait for content, and listens no longer', async () => {
+  test('rejects with an error of the wait for content, and removes its listeners', async () => {
     const gone = new Error('the page is gone');
     const page = pageThat({
       onScroll: ({ events }) => void events.emit('request', request()),

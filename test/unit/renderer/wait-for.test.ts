@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DocumentGoneError } from '../../../services/renderer/browser/isolated-world.ts';
 import { inAnyDocument, missedInSilence } from '../../../services/renderer/page/wait-for.ts';
 
-/** A call that first rejects with this error the given number of times, and then returns the number of calls. */
+/** Returns a function whose first `times` calls reject with `error`. Each later call resolves with the number of calls so far. */
 const failing = (error: Error, times: number) => {
   let calls = 0;
   return () => {

@@ -113,7 +113,7 @@ describe('PageWorld', () => {
     expect(worldOf(() => 1, 100).world.timeoutOf(1000)).toBe(100);
   });
 
-  test('runs functions of the page’s calls also if scripts are disabled', async () => {
+  test('calls functions in the page even if the scripts of the page are disabled', async () => {
     const { world, commands, expressions } = worldOf(() => 1);
     await world.disableScripts();
     expect(commands).toEqual(['Emulation.setScriptExecutionDisabled']);

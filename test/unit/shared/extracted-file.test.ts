@@ -20,7 +20,7 @@ const replacedOften = (times: number) => {
   });
 };
 
-test('readExtracted reads a file again that is replaced during the read, at most twice', async () => {
+test('if the file is replaced during the read, readExtracted reads again, at most twice', async () => {
   expect(await readExtracted(replacedOften(2), 'a.png', {})).toEqual({ text: 'of the newer one' });
   await expect(readExtracted(replacedOften(3), 'a.png', {})).rejects.toBeInstanceOf(FileReplacedError);
 });

@@ -161,7 +161,7 @@ test.each(Object.keys(records))(
 );
 
 describe('the record after a transition', () => {
-  test('has its first refresh an interval after the screenshot, if it has an interval', () => {
+  test('has its first refresh one refresh interval after the screenshot, and none without an interval', () => {
     const nextOf = (persistence?: { refreshIntervalMs: number }) =>
       complete(0, outcome, later)(background(persistence === undefined ? {} : { persistence }), now + 5000)
         ?.nextRefreshAt;

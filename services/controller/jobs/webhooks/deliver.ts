@@ -120,8 +120,8 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
 const redeliveryDueMs = 15_000;
 
 /**
- * Turns the rest of a delivery into the redelivery that was requested since. The requesting process may have died before it scheduled the
- * task, or this task may have replaced that one. If the redelivery has been attempted meanwhile, it is not attempted again.
+ * Returns the attempt for a redelivery that was requested after this task was scheduled. The redelivery may have no task of its own: the
+ * requesting process died before it scheduled one, or this task replaced it. A redelivery that was already attempted is not repeated.
  */
 function asRedelivery(record: EventRecord, now: number): NextAttempt {
   const task = pendingDelivery(record);
@@ -218,7 +218,7 @@ export const attemptOffsets = [0, 10 * second, minute, 10 * minute, hour, 4 * ho
 /**
  * Returns when the next attempt is due after `attempts` failed ones; null after the last. All times are Unix milliseconds. Attempts can be
  * late because no controller led. The next interval is then at least half of the usual one. Otherwise the receiver, which may be down for
- * the same reason, would get all remaining attempts within moments.
+ * the same reason, would get all remaining attempts within a few seconds.
  */
 export function nextAttemptAt(attempts: number, firstAt: number, now: number): number | null {
   const offset = attemptOffsets[attempts];

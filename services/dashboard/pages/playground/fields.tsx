@@ -139,7 +139,7 @@ function ChoiceField(props: FieldProps) {
   );
 }
 
-/** Shows a checkbox if the default is known. If leaving the option out has a meaning of its own, shows a choice of three. */
+/** Shows a checkbox if the default is known. If omitting the option differs from both true and false, shows a choice of three. */
 function BooleanField(props: FieldProps) {
   const { path, schema, value, onChange, label } = props;
   const id = useId();

@@ -27,7 +27,7 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
     config: { requestExamples, shedsLoad: true, cors: false },
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, messageSchema)),
     onRequest: async ({ headers, facts }) => {
-      // Required by the specification, against DNS rebinding: the browser sends the origin of the page. Other clients send no Origin.
+      // The specification requires this check against DNS rebinding. A browser sends the origin of the page; other clients send no Origin.
       if (headers.origin !== undefined && headers.origin !== origin) {
         throw new ServiceError('FORBIDDEN', 'Pages of this origin are not allowed to use this service.');
       }

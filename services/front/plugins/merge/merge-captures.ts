@@ -194,7 +194,7 @@ async function whenAdmitted<T>(capture: () => Promise<T>, stop: AbortSignal): Pr
   }
 }
 
-/** Runs a step for one document, whose path precedes the message of an error. */
+/** Runs a step for one document. If the step fails, the path of the document is prepended to the message of the error. */
 async function ofDocument<T>(path: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step();

@@ -25,8 +25,8 @@ import {
 export const times = { pollMs: 15_000, maxBackoffMs: 300_000, historyMs: 300_000, timeoutMs: 10_000, silentMs: 60_000 };
 
 /**
- * Creates a client that requests the JSON. It is next to the page, or at the address of the service that the front has written into the
- * page.
+ * Creates a client that requests JSON. The paths are relative to the page or, if that fails, to the address of the service that the front
+ * has written into the page.
  */
 export function createClient() {
   const other = document.documentElement.dataset['api'];

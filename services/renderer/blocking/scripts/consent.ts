@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { BackgroundMessage, ContentScriptMessage, default as AutoConsent } from '@duckduckgo/autoconsent';
 
-/** The class in the package's CommonJS types. */
+/** The class AutoConsent. The package's types describe a CommonJS module, in which the class is the property `default`. */
 type AutoConsentClass = (typeof AutoConsent)['default'];
 type Manager = Awaited<ReturnType<InstanceType<AutoConsentClass>['findCmp']>>[number];
 

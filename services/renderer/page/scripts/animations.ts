@@ -8,9 +8,9 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** A helper of the call of {@link waitForRest}. */
+/** A function that the caller sends to the page together with {@link waitForRest}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
-/** A helper of the call of {@link waitForReveals}. */
+/** A function that the caller sends to the page together with {@link waitForReveals}. */
 declare const cssMayUse: typeof CssMayUse;
 
 /** An animation of the document: it has an effect with a target. */

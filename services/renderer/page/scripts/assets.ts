@@ -5,7 +5,7 @@ import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
-/** A helper of the call of {@link waitForAssets}. */
+/** A function that the caller sends to the page together with {@link waitForAssets}. */
 declare const cssMayUse: typeof CssMayUse;
 
 /** Makes lazy images and frames load immediately, also in open shadow roots. */
@@ -47,7 +47,7 @@ export function countImages(): ImageCounts {
   return countStates([...document.images].filter(hasSource));
 }
 
-/** Helpers for calls of this file's functions. */
+/** Functions that must be sent to the page together with a function of this file. */
 export const counting = [hasSource, countStates] as const;
 
 export interface AssetCounts extends ImageCounts {
@@ -187,7 +187,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     const missing = images.filter((image) => !image.complete);
     const waited = await Promise.all([wait(missing.map(settled), imageMs), wait(missingFonts, fontMs)]);
     if (waited.includes(true)) {
-      // The page gets a turn, because loaded assets may have added more assets, or moved others into view.
+      // The page can run its scripts now: loaded assets may add more assets, or move others into view.
       await waits.sleep(0);
       continue;
     }

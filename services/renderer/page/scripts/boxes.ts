@@ -3,7 +3,7 @@ import type { own as Own } from './own.ts';
 import type { drawnParent as DrawnParent, Root } from './selecting.ts';
 
 declare const own: typeof Own;
-/** The caller sends this function to the page as well. */
+/** A function that the caller sends to the page together with the functions of this file. */
 declare const drawnParent: typeof DrawnParent;
 
 /**
@@ -158,7 +158,7 @@ export function hitsAt(root: Root, x: number, y: number): readonly Element[] {
     });
 }
 
-/** Helpers for calls that measure elements in frames and shadow roots. */
+/** Functions of this file that must be sent to the page with every function that measures elements in frames and shadow roots. */
 export const boxing = [
   boxOf,
   isVisible,

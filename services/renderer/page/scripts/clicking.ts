@@ -14,7 +14,7 @@ import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
-/** Helpers of the call. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const boxOf: typeof BoxOf;
 declare const hitsAt: typeof HitsAt;
 declare const holds: typeof Holds;

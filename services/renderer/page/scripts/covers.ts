@@ -4,7 +4,7 @@ import type { drawnParent as DrawnParent, holds as Holds, openRoots as OpenRoots
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const boxOf: typeof BoxOf;
 declare const drawnParent: typeof DrawnParent;
 declare const hitsAt: typeof HitsAt;

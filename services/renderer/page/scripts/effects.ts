@@ -218,7 +218,7 @@ function keepLooks(looks: readonly Seen[]): number {
   return held;
 }
 
-/** The helpers of a call of {@link holdScrollEffects}. */
+/** Functions that must be sent to the page together with {@link holdScrollEffects}. */
 export const effectsHelpers = [findEffects, settleEffects, beginLook, lookAt, keepLooks, middleOf, isNotable] as const;
 
 /**

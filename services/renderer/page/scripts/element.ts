@@ -17,7 +17,7 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const boxesAtLevels: typeof BoxesAtLevels;
 declare const boxOf: typeof BoxOf;
 declare const clearView: typeof ClearView;

@@ -128,5 +128,5 @@ export async function scrollElement(
     : untilUsed(parts, timeoutMs, scroll);
 }
 
-/** Helpers for the calls of this file. */
+/** Functions that must be sent to the page together with a function of this file. */
 export const entering = [untilUsed, takeFocus, fireChange] as const;

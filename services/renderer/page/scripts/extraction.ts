@@ -5,7 +5,7 @@ import type { writeMarkdown as WriteMarkdown } from './markdown.ts';
 import type { matchesIn as MatchesIn } from './selecting.ts';
 import type { readerOf as ReaderOf, TextWriter, walkPage as WalkPage, writeText as WriteText } from './walking.ts';
 
-/** Helpers of the call. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const matchesIn: typeof MatchesIn;
 declare const readerOf: typeof ReaderOf;
 declare const walkPage: typeof WalkPage;

@@ -14,7 +14,7 @@ import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const documentOf: typeof DocumentOf;
 declare const isFrame: typeof IsFrame;
 declare const isVisible: typeof IsVisible;

@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 
@@ -214,7 +214,7 @@ function reachDownCanvas(by: number): void {
   own(root).append(layer);
 }
 
-/** Draws backgrounds that are attached to the viewport in their own element, and puts sticky boxes at their places in the page. */
+/** Attaches a fixed background to its element instead of the viewport, and puts a sticky box at its place in the page. */
 function placeInFlow(element: Element): void {
   const scrollsPage = (at: Element) => pageState.webcaptureScroller?.panes.some((pane) => pane.element === at) === true;
   const { backgroundAttachment, position, bottom } = getComputedStyle(element);
@@ -228,7 +228,7 @@ function placeInFlow(element: Element): void {
   setImportant(element, { position: 'relative', inset: 'auto' });
 }
 
-/** The helpers of a call of {@link placeFixed} or {@link noteFixed} from this file. */
+/** Functions of this file that must be sent to the page together with {@link placeFixed} or {@link noteFixed}. */
 export const fixedHelpers = [
   isNear,
   fixedPseudoHeights,

@@ -7,7 +7,7 @@ import type { own as Own } from './own.ts';
 declare const own: typeof Own;
 declare const pageState: PageState;
 declare const waits: PageWaits;
-/** A helper of the call. */
+/** A function that the caller sends to the page together with the functions of this file. */
 declare const everyElement: typeof EveryElement;
 
 /** The visible part of a frame in CSS pixels from the top left corner of the page, and the offset of that part in the frame. */

@@ -10,7 +10,7 @@ import type {
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const assertKnown: typeof AssertKnown;
 declare const enterFrames: typeof EnterFrames;
 declare const openRoots: typeof OpenRoots;

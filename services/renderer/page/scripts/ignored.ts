@@ -10,7 +10,7 @@ import type { Box } from './element.ts';
 import type { measurePage as MeasurePage } from './measures.ts';
 import type { selectAll as SelectAll } from './selecting.ts';
 
-/** Helpers of the calls. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const boxesAtLevels: typeof BoxesAtLevels;
 declare const boxOf: typeof BoxOf;
 declare const isVisible: typeof IsVisible;

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { PageWriter, readerOf as ReaderOf, TextWriter } from './walking.ts';
 
-/** The caller sends this function to the page as well. */
+/** A function that the caller sends to the page together with the functions of this file. */
 declare const readerOf: typeof ReaderOf;
 
 /** Text that an enclosing element adds at the start of each line: a marker on the first line, an indentation on the others. */

@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 
@@ -79,7 +79,7 @@ function hidesText(element: HTMLElement, box: DOMRect): boolean {
   return false;
 }
 
-/** The helpers in this file that calls of its functions need. */
+/** Functions that must be sent to the page together with a function of this file. */
 export const printFixedHelpers = [fixedElements, putInPage, hidesText] as const;
 
 /**

@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const everyElement: typeof EveryElement;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const cssMayUse: typeof CssMayUse;

@@ -9,7 +9,7 @@ declare const activity: PageActivity;
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** A helper of the call of {@link untilNothingIsDue}. */
+/** A function that the caller sends to the page together with {@link untilNothingIsDue}. */
 declare const fingerprintCanvas: typeof FingerprintCanvas;
 
 /** Starts to record changes of the document for {@link untilNothingIsDue}. A second call restarts the clock. Returns the start time. */

@@ -6,7 +6,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** The caller sends these functions to the page as well. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const finishAnimations: typeof FinishAnimations;
 declare const cssMayUse: typeof CssMayUse;
 
@@ -59,7 +59,7 @@ function undoLeaving(): void {
   observer.takeRecords();
 }
 
-/** The helpers in this file that calls of {@link keepRevealed} need. */
+/** Functions of this file that must be sent to the page together with {@link keepRevealed}. */
 export const revealedHelpers = [undoLeaving] as const;
 
 /** Restores the styles of elements that scripts have hidden since {@link rememberRevealed}. */

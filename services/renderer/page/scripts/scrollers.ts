@@ -5,7 +5,7 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** The caller sends this function to the page as well. */
+/** A function that the caller sends to the page together with the functions of this file. */
 declare const everyElement: typeof EveryElement;
 
 /** Whether a box of this size, in CSS pixels, is large enough to scroll the page. */
@@ -36,7 +36,7 @@ function foreignExcess(frame: HTMLIFrameElement): number {
   return height === undefined ? 0 : height - frame.clientHeight;
 }
 
-/** The helpers in this file that calls of its functions need. */
+/** Functions that must be sent to the page together with a function of this file. */
 export const scrollerHelpers = [foreignExcess, isLarge] as const;
 
 /**

@@ -7,7 +7,7 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** Helpers of the call of {@link scrollThrough}. */
+/** Functions that the caller sends to the page together with {@link scrollThrough}. */
 declare const holderOf: typeof HolderOf;
 declare const visibleShare: typeof VisibleShare;
 

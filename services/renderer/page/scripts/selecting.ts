@@ -131,7 +131,7 @@ export interface SelectOptions {
 /** The documents in which the last part of a selector is matched. */
 export interface Entered {
   readonly documents: readonly Document[];
-  /** Whether elements matched a part before the last one, but their documents cannot be read. */
+  /** Whether an earlier part of the selector matched a frame whose document cannot be read. */
   readonly isUnreadable: boolean;
 }
 
@@ -183,7 +183,7 @@ export function rememberRoots(): (document: Document) => readonly Root[] {
   };
 }
 
-/** Helpers for calls that select elements. */
+/** Functions of this file that must be sent to the page with every function that selects elements. */
 export const selecting = [
   drawnParent,
   holds,

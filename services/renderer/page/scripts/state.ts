@@ -86,7 +86,7 @@ export interface PageState {
   webcaptureFrames?: readonly { readonly element: HTMLIFrameElement; readonly style: string | null }[];
   /** Whether the capture has added a style sheet that the page cannot see. */
   webcaptureHasAddedStyle?: boolean;
-  /** Time from the load event to the first content; undefined for a page that was not empty at load. */
+  /** Time from the load event to the first content; undefined if the page already had content at the load event. */
   webcaptureFirstContentMs?: number;
   /** Time at which the whole page had come into view, by `performance.now()`. */
   webcaptureShownAt?: number;

@@ -7,7 +7,7 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** A helper of the call. */
+/** A function that the caller sends to the page together with the functions of this file. */
 declare const finishAnimations: typeof FinishAnimations;
 
 /** Records the elements in the page's flow, and puts sticky elements at their places in the flow. */

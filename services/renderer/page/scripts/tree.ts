@@ -3,7 +3,7 @@ import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-/** A helper of the call of {@link layOutAll}. */
+/** A function that the caller sends to the page together with {@link layOutAll}. */
 declare const cssMayUse: typeof CssMayUse;
 
 /**

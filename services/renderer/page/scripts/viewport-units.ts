@@ -4,7 +4,7 @@ import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-/** Helpers of the call. */
+/** Functions that the caller sends to the page together with the functions of this file. */
 declare const everyElement: typeof EveryElement;
 declare const putAt: typeof PutAt;
 declare const setImportant: typeof SetImportant;

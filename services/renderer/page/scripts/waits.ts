@@ -2,9 +2,9 @@
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { cssMayUse as CssMayUse } from './styles.ts';
 
-/** A helper of the call of {@link untilTimersRan}. */
+/** A function that the caller sends to the page together with {@link untilTimersRan}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
-/** A helper of the call of {@link untilLaidOut}. */
+/** A function that the caller sends to the page together with {@link untilLaidOut}. */
 declare const cssMayUse: typeof CssMayUse;
 
 /** Resolves after `ms` milliseconds. */

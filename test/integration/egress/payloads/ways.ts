@@ -148,7 +148,7 @@ export const plainWays: Readonly<Record<string, Way>> = {
   }),
 };
 
-/** Methods that a browser uses later, with a switch, after a user gesture, or never. */
+/** Ways that Chromium uses rarely: after the load, after a user gesture, only with a command-line switch, or not at all. */
 const rareWays: Readonly<Record<string, Way>> = {
   'window-open': (to) => script(`open(${text(to)})`),
   'anchor-blank': (to) => `<a target=_blank href="${to}">x</a><script>document.links[0].click()</script>`,
