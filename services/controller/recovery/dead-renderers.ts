@@ -124,7 +124,10 @@ export class DeadRenderers {
       .map((text) => ({ region, text, pod }));
   }
 
-  /** Rejects the delivery (NAK), so that the server delivers the job again. The server confirms that. If it does not answer because it has no leader, the next check retries. */
+  /**
+   * Rejects the delivery (NAK), so that the server delivers the job again. The server confirms that. If it does not answer because it has
+   * no leader, the next check retries.
+   */
   async #handBack({ region, text, pod }: LostJob, term: Pick<Term, 'holds'>): Promise<void> {
     const { session, metrics, log } = this.#deps;
     const job = parseHeldJob(text);
