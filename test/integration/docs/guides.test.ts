@@ -9,9 +9,10 @@ import { removeFolder } from '../../harness/temp-folder.ts';
 import { useFleet } from '../../harness/use.ts';
 import type { Guide } from './guides/guide.ts';
 import { login } from './guides/login.ts';
+import { pdfInvoices } from './guides/pdf-invoices.ts';
 import { blocksOf, Workplace } from './guides/workplace.ts';
 
-const guides: readonly Guide[] = [login];
+const guides: readonly Guide[] = [login, pdfInvoices];
 
 /** The addresses in the guides, and those that replace them. Nothing else in the guides is changed. */
 const replacements = (site: string, service: string): Readonly<Record<string, string>> => ({
