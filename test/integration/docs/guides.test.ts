@@ -9,10 +9,11 @@ import { removeFolder } from '../../harness/temp-folder.ts';
 import { useFleet } from '../../harness/use.ts';
 import type { Guide } from './guides/guide.ts';
 import { login } from './guides/login.ts';
+import { openGraphImages } from './guides/open-graph-images.ts';
 import { pdfInvoices } from './guides/pdf-invoices.ts';
 import { blocksOf, Workplace } from './guides/workplace.ts';
 
-const guides: readonly Guide[] = [login, pdfInvoices];
+const guides: readonly Guide[] = [login, pdfInvoices, openGraphImages];
 
 /** The addresses in the guides, and those that replace them. Nothing else in the guides is changed. */
 const replacements = (site: string, service: string): Readonly<Record<string, string>> => ({
