@@ -21,7 +21,7 @@ const places: Readonly<Record<string, RegExp>> = {
   'deploy/docker/Dockerfile': /(?<=-t webcapture\/[a-z]+:|image\.version=")[\w.+-]+/g,
   'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
   'docs/operations.md': /(?<=FROM \S+\/webcapture\/renderer:|^version=)[\w.+-]+/gm,
-  '{docs/cli,docs/releases,services/client/README}.md': /(?<=^version=)[\w.+-]+/gm,
+  '{docs/cli,docs/releases,docs/guides/visual-regression,services/client/README}.md': /(?<=^ *version=)[\w.+-]+/gm,
   // The version of the processes, which occurs in the examples of the OpenAPI document.
   'services/front/api/account-examples.ts': /(?<=\bversion: ')[^']+/g,
 };

@@ -40,6 +40,7 @@ describe('the version', () => {
         'deploy/docker/Dockerfile',
         'deploy/docker/docker-bake.json',
         'docs/cli.md',
+        'docs/guides/visual-regression.md',
         'docs/operations.md',
         'docs/releases.md',
         'services/client/README.md',
