@@ -7,6 +7,7 @@ import type { UsageView } from '@webcapture/shared/api/account.ts';
 import { serve } from '../../harness/static-site.ts';
 import { removeFolder } from '../../harness/temp-folder.ts';
 import { useFleet } from '../../harness/use.ts';
+import { agents } from './guides/agents.ts';
 import type { Guide } from './guides/guide.ts';
 import { login } from './guides/login.ts';
 import { openGraphImages } from './guides/open-graph-images.ts';
@@ -15,7 +16,7 @@ import { siteArchive } from './guides/site-archive.ts';
 import { visualRegression } from './guides/visual-regression.ts';
 import { blocksOf, Workplace } from './guides/workplace.ts';
 
-const guides: readonly Guide[] = [login, pdfInvoices, openGraphImages, visualRegression, siteArchive];
+const guides: readonly Guide[] = [login, pdfInvoices, openGraphImages, visualRegression, siteArchive, agents];
 
 /** The addresses in the guides, and those that replace them. Nothing else in the guides is changed. */
 const replacements = (site: string, service: string): Readonly<Record<string, string>> => ({
