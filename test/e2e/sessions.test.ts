@@ -137,15 +137,19 @@ describe('a session', () => {
     expect(history.options).toEqual({ session: session.sessionId });
   });
 
-  test('logs in a browser with antiBot, and is not restored over what the page has stored', async () => {
-    const { api } = fleet();
-    const out = await api.captured({ url: address('/out'), session: session.sessionId, antiBot: true });
-    expect(out.report.title).toBe('cookie,none,session,seen=1');
-    const again = await api.captured({ url: address('/account'), session: session.sessionId });
-    expect(again.report.title).toBe(loggedIn);
-  });
+  test(
+    'logs in a browser with antiBot, and is not restored over what the page has stored',
+    { tags: 'long' },
+    async () => {
+      const { api } = fleet();
+      const out = await api.captured({ url: address('/out'), session: session.sessionId, antiBot: true });
+      expect(out.report.title).toBe('cookie,none,session,seen=1');
+      const again = await api.captured({ url: address('/account'), session: session.sessionId });
+      expect(again.report.title).toBe(loggedIn);
+    },
+  );
 
-  test('gives way to the cookies of the request, and does not reach other sites', async () => {
+  test('gives way to the cookies of the request, and does not reach other sites', { tags: 'long' }, async () => {
     const { api } = fleet();
     const cookies = [{ name: 'sid', value: 'another' }];
     const other = await api.captured({ url: address('/account'), session: session.sessionId, cookies });
@@ -183,7 +187,7 @@ describe('a session', () => {
     }
   });
 
-  test('can be renewed by a login that uses it', async () => {
+  test('can be renewed by a login that uses it', { tags: 'long' }, async () => {
     const { api } = fleet();
     const { sessionId } = await logIn({ url: address('/account'), steps: undefined, session: session.sessionId });
     expect(sessionId).not.toBe(session.sessionId);
@@ -217,7 +221,7 @@ describe('a session', () => {
   });
 });
 
-test('the client and the command line create, list, use and delete sessions', async () => {
+test('the client and the command line create, list, use and delete sessions', { tags: 'long' }, async () => {
   const { url, key } = fleet();
   const client = new Webcapture({ url, apiKey: key });
   const { sessionId, ...created } = await client.createSession({ ...login(), name: 'Client', expiresIn: 600 });
@@ -245,7 +249,7 @@ test('the client and the command line create, list, use and delete sessions', as
   expect(await run('capture', address('/account'), '--session', id)).toMatchObject({ code: 3 });
 });
 
-test('a repeated request with the same Idempotency-Key returns the same session', async () => {
+test('a repeated request with the same Idempotency-Key returns the same session', { tags: 'long' }, async () => {
   const { api, key } = fleet();
   const send = async (body: object, path = '/sessions') => {
     const headers = {
@@ -267,7 +271,7 @@ test('a repeated request with the same Idempotency-Key returns the same session'
   await api.call('DELETE', `/sessions/${first.answer.data.sessionId}`);
 });
 
-test('refreshes log in until the session is deleted, then fail and keep the file', async () => {
+test('refreshes log in until the session is deleted, then fail and keep the file', { tags: 'long' }, async () => {
   const { api, usageCheck } = fleet();
   const { sessionId } = await logIn();
   const body = { url: address('/account'), session: sessionId, persistence: { enabled: true } };
@@ -292,7 +296,7 @@ test('refreshes log in until the session is deleted, then fail and keep the file
   expect(picture.share('#00aa00')).toBeGreaterThan(0.9);
 });
 
-test('a session ends when it expires', async () => {
+test('a session ends when it expires', { tags: 'long' }, async () => {
   const { usageCheck } = fleet();
   const { sessionId } = await logIn();
   const { sessions } = usageCheck;
@@ -305,7 +309,7 @@ test('a session ends when it expires', async () => {
   expect(await refused('POST', '/capture', body)).toMatchObject(unknown);
 });
 
-test('a login that fails or leaves too much keeps no session, at no cost', async () => {
+test('a login that fails or leaves too much keeps no session, at no cost', { tags: 'long' }, async () => {
   const { api, usageCheck } = fleet();
   const before = { usage: await usageCheck.usage(), sessions: await api.call('GET', '/sessions') };
   const large = await refused('POST', '/sessions', { url: address('/large') });
@@ -316,7 +320,7 @@ test('a login that fails or leaves too much keeps no session, at no cost', async
   expect({ usage: await usageCheck.usage(), sessions: await api.call('GET', '/sessions') }).toEqual(before);
 });
 
-test('an account has a limited number of sessions', async () => {
+test('an account has a limited number of sessions', { tags: 'long' }, async () => {
   const { usageCheck } = fleet();
   const { key, account } = await usageCheck.addAccount('with-many-sessions');
   const { sessionId } = await logIn({}, key);

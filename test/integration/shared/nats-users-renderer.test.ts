@@ -8,6 +8,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { publishHeartbeat, withdrawHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
 import { fleetKey } from '@webcapture/shared/queue/heartbeat.ts';
+import { maxTicketLength } from '@webcapture/shared/queue/tickets.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { TestQueue, TestRenderer } from '../renderer/support/renderer.ts';
@@ -249,9 +250,9 @@ describe('a renderer', () => {
   });
 
   test('cannot publish a result that exceeds the maximum size', async () => {
-    await expect(renderer().js.publish(`results.us-east.${randomUUID()}`, Buffer.alloc(300_000))).rejects.toThrow(
-      /maximum/i,
-    );
+    await expect(
+      renderer().js.publish(`results.us-east.${randomUUID()}`, Buffer.alloc(maxTicketLength + 300_000)),
+    ).rejects.toThrow(/maximum/i);
   });
 });
 

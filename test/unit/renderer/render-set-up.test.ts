@@ -36,7 +36,7 @@ describe('the set-up of a rendering', () => {
     });
 
   test('does not pass on errors that quote secrets', async () => {
-    const message = expect.stringContaining('did not accept the headers, cookies, auth or css');
+    const message = expect.stringContaining('did not accept the headers, cookies, auth, css or session');
     const refused = await settingSecrets(new Error('quotes p {}'));
     expect(refused.failure).toMatchObject({ code: 'CAPTURE_FAILED', causedBy: 'client', message });
     expect(refused.failure?.cause).toBeUndefined();
