@@ -99,7 +99,7 @@ test('two captures of a moving page are equal byte by byte: png', () => expectEq
 
 test('two captures of a moving page are equal byte by byte: webp', { tags: 'long' }, () => expectEqualPictures('webp'));
 
-test('two PDFs of a moving page have the same content', async () => {
+test('two PDFs of a moving page have the same content', { tags: 'long' }, async () => {
   const options = { freeze, format: 'pdf' } as const;
   const [one, other] = [await render('/page', options), await render('/page', { ...options, delay: 777 })];
   expect((await readPdf(one.bytes)).text).toContain('2033-05-18T03:33:20.000Z');

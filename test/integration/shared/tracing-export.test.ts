@@ -67,7 +67,7 @@ describe('a service that stops', () => {
     expect(logged['inside']).not.toHaveProperty('trace_id');
   });
 
-  test('stops cleanly within seconds if the collector is unavailable, and warns', async () => {
+  test('stops cleanly within seconds if the collector is unavailable, and warns', { tags: 'long' }, async () => {
     const logged = await run({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SERVICE_NAME: 'x' });
     expect(logged['stopped']).toMatchObject({ code: 0 });
     expect(Object.keys(logged).join()).toMatch(/exporting spans failed|the last spans could not be exported/);

@@ -37,7 +37,7 @@ async function loadedWith(env: Readonly<Record<string, string>>): Promise<string
   return stdout.trim();
 }
 
-test('the services load no module of the SDK without an endpoint, and with one they do', async () => {
+test('the services load no module of the SDK without an endpoint, and with one they do', { tags: 'long' }, async () => {
   expect(await loadedWith({})).toBe('api');
   const on = await loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' });
   expect(on.split(' ')).toEqual(expect.arrayContaining(['exporter-trace-otlp-proto', 'sdk-trace']));

@@ -79,7 +79,7 @@ test('the end of a batch is one signed event, after the last capture has ended',
   });
 });
 
-test('a failed attempt is repeated with the same id', async () => {
+test('a failed attempt is repeated with the same id', { tags: 'long' }, async () => {
   const key = await front.makeKey();
   answers = [503];
   const { data } = await sendBatch(front, key, { requests: pages(2), webhook: webhook() });
