@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { run } from '../cluster.ts';
-import { check, fullname, readyPods, type Session, type Step } from '../session.ts';
+import { check, fullname, makeKey, noOutage, readyPods, type Session, type Step } from '../session.ts';
 
 const folder = new URL('../../../docs/runbooks/', import.meta.url);
 
@@ -88,6 +88,9 @@ async function runbooks(session: Session): Promise<string> {
   ] as const) {
     await readyPods(session, component, count);
   }
+  await noOutage(session);
+  // Without a volume, NATS has lost its data when a command restarted it.
+  await makeKey(session);
   return `${lines.length} commands`;
 }
 
