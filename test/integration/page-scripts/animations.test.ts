@@ -6,6 +6,7 @@ import * as animations from '../../../services/renderer/page/scripts/animations.
 import type { PageState } from '../../../services/renderer/page/scripts/state.ts';
 import * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
+import { countStyleReads } from '../../harness/style-reads.ts';
 
 declare const holdScrollAnimations: typeof animations.holdScrollAnimations;
 declare const pageState: PageState;
@@ -171,15 +172,10 @@ describe('showPulsing', () => {
       `<p>text</p><style>@keyframes move { to { translate: 9px } } p { opacity: 0.5; animation: move 1s infinite }</style>`,
     );
     const reads = await page.read(() => {
-      let count = 0;
-      const read = getComputedStyle;
-      globalThis.getComputedStyle = (element) => {
-        count += 1;
-        return read(element);
-      };
+      const styleReads = countStyleReads();
       showPulsing();
-      return count;
-    }, [animations.showPulsing]);
+      return styleReads();
+    }, [animations.showPulsing, countStyleReads]);
     expect(reads).toBe(1);
   });
 });

@@ -12,6 +12,7 @@ import {
 } from '../../../services/renderer/page/scripts/revealed.ts';
 import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
+import { countStyleReads } from '../../harness/style-reads.ts';
 
 let page: ScriptPage;
 beforeAll(async () => {
@@ -168,17 +169,12 @@ test('keepRevealed reverts changes that were not reported yet', async () => {
 test('reads no style in a page whose rules hide nothing', async () => {
   await page.show(`<p>text</p>${script}`);
   const reads = await page.read(() => {
-    let count = 0;
-    const read = getComputedStyle;
-    globalThis.getComputedStyle = (element) => {
-      count += 1;
-      return read(element);
-    };
+    const styleReads = countStyleReads();
     rememberRevealed();
     keepRevealed();
     countUnseen();
-    return count;
-  }, [...helpers, rememberRevealed, keepRevealed, countUnseen]);
+    return styleReads();
+  }, [...helpers, rememberRevealed, keepRevealed, countUnseen, countStyleReads]);
   expect(reads).toBe(0);
 });
 
