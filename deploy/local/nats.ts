@@ -5,7 +5,7 @@ import { startProcess, type GuardedProcess } from './process.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface NatsOptions {
-  /** The data folder of the server: its streams, its configuration, its pid. Only one server may use the folder at a time. */
+  /** The data folder of the server: its streams, its configuration, its pid. Two servers must not use the same folder. */
   readonly dataDir: string;
   /** The nats-server binary. */
   readonly toolPath: string;

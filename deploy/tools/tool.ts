@@ -35,7 +35,7 @@ export interface Tool {
   readonly inspect: (path: string) => Promise<string>;
   /** Strategies that find an installed tool, in order. They are fast and change nothing. */
   readonly find: readonly Strategy[];
-  /** Strategies that download, build or install the tool, in order. Only one process at a time runs them. */
+  /** Strategies that download, build or install the tool, in order. A lock prevents concurrent runs. */
   readonly install: readonly Strategy[];
   /** Returns the command with which a person installs the tool. */
   readonly byHand: (platform: NodeJS.Platform) => string;

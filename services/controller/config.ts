@@ -49,7 +49,7 @@ export interface ControllerConfig extends CommonConfig {
   readonly egressDeny: readonly string[];
   /** The proxy through which webhooks are sent; undefined for direct connections. */
   readonly upstreamProxy: UpstreamProxy | undefined;
-  /** Limits of accounts that have no limits of their own. */
+  /** Default limits of accounts. */
   readonly defaultLimits: AccountLimits;
   /** Whether the captures of accounts with the permission may ignore TLS errors. */
   readonly allowIgnoreTlsErrors: boolean;

@@ -170,7 +170,7 @@ export function readFrontConfig(environment: Environment) {
       signInCode: variables.signInCode.read(env),
       /** If undefined, the admin endpoints are disabled. */
       adminToken: variables.adminToken.read(env),
-      /** Limits of accounts that have no limits of their own. */
+      /** Default limits of accounts. */
       defaultLimits: readDefaultLimits(env),
       /** Whether the captures of accounts with the permission may ignore TLS errors. */
       allowIgnoreTlsErrors: allowIgnoreTlsErrorsVariable.read(env) === 'true',

@@ -23,7 +23,7 @@ test.each([
   const installed = regions.map((region) => `${region}:1`).join();
   await using front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
   for (const region of regions.filter((each) => each !== 'us-east')) await (await front.addRenderer(region)).start();
-  // The requests use a key of their own, because they also revoke it.
+  // The requests use a separate key, because they also revoke it.
   const key = await front.makeKey();
   const { fileUrl } = await new Webcapture({ url: front.url, apiKey: key }).capture({ url: 'https://example.com/' });
   const [fileName] = fileUrl.split('/').slice(-1);

@@ -1,5 +1,5 @@
 /**
- * Dialogs of consent managers. They have the ids and classes of the managers' scripts, but none of their code. `$bar` is the position of
+ * Dialogs of consent managers. They have the ids and classes of the managers' scripts, but not their code. `$bar` is the position of
  * the dialog, `$dim` dims the page, and `$no` is the action of the reject button.
  */
 export const consentDialogs: Readonly<Record<string, string>> = {

@@ -115,7 +115,7 @@ export async function expectAllLooks(page: Page, isThere: () => Promise<void>): 
 
 /** Expects that axe finds no serious or critical problem on the page in its current state. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // Loading axe takes longer than running it.
+  // Loading axe is slower than running it.
   const isLoaded = await page.evaluate(() => 'axe' in globalThis);
   const { violations } = await new AxeBuilder({ page, ...(isLoaded && { axeSource: 'void 0' }) })
     // The dashboard has no frames, so axe does not need another page to merge results.

@@ -92,7 +92,7 @@ function canonical(value: unknown): string {
   );
 }
 
-/** Format of a list. Sitemaps have a module of their own. */
+/** Format of a list. `sitemap.ts` reads sitemaps. */
 export type ListForm = 'csv' | 'jsonl' | 'plain';
 
 /**

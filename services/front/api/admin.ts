@@ -41,7 +41,7 @@ import { defaultScopes, revokeKeyQuery } from './keys.ts';
 export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps, AdminUsageDeps {
   /** If undefined, the admin endpoints are disabled. */
   readonly adminToken: string | undefined;
-  /** Limits of accounts that have no limits of their own. */
+  /** Default limits of accounts. */
   readonly defaultLimits: AccountLimits;
   readonly accounts: Accounts;
   readonly authenticator: Authenticator;

@@ -100,6 +100,17 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   }
 }
 
+/**
+ * Returns a hook for a route of this scope that needs the sender before it validates the body. If the key was checked because of the body, it
+ * is not checked again.
+ */
+export function authenticateCapture(authenticator: Authenticator): (request: FastifyRequest) => Promise<void> {
+  return async ({ facts, headers }) => {
+    facts.caller ??= await authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
+    facts.account = facts.caller.account.id;
+  };
+}
+
 /** Authenticates the API key. Throws if the key is refused, or if its account has sent too many invalid requests. */
 async function authenticate({ headers }: FastifyRequest, deps: CaptureBodyDeps): Promise<Caller> {
   const caller = await deps.authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');

@@ -19,6 +19,7 @@ import {
   valuesOf,
   withRateLimitHeaders,
 } from '../api/capture.ts';
+import { authenticateCapture } from '../api/capture-body.ts';
 import { callerOf, clientGone } from '../http/request-facts.ts';
 import { type AcceptBatchDeps, type AcceptedBatch, BatchAcceptance } from './accept-batch.ts';
 import { explainBatchErrors, fillInRequests, maxBatchValues } from './batch-rules.ts';
@@ -43,10 +44,7 @@ export function createBatchRoute(app: FastifyInstance, deps: CreateBatchDeps): v
       shedsLoad: true,
       maxValues: maxBatchValues,
     },
-    onRequest: async ({ facts, headers }) => {
-      facts.caller ??= await authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
-      facts.account = facts.caller.account.id;
-    },
+    onRequest: authenticateCapture(authenticator),
     preValidation: async ({ body }) => fillInRequests(body),
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainBatchErrors(errors)),
     handler: async (request, reply) => {

@@ -24,7 +24,7 @@ import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
-import { maxSessionBytes } from '@webcapture/shared/queue/outcomes.ts';
+import { maxSealedSessionBytes } from '@webcapture/shared/queue/outcomes.ts';
 import { maxOptionBytes } from '@webcapture/shared/queue/tickets.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -131,7 +131,7 @@ export function assertPermitted(
 }
 
 /** Part of `maxOptionBytes` that a sealed session takes at most: a job contains it once. */
-const sessionShareBytes = Math.ceil((maxSessionBytes * (4 / 3)) / (1 + 4 / 3));
+const sessionShareBytes = Math.ceil(maxSealedSessionBytes / (1 + 4 / 3));
 
 /** @throws ServiceError VALIDATION_ERROR */
 function assertFits(

@@ -6,7 +6,7 @@ import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
-import { maxSessionBytes } from '@webcapture/shared/queue/outcomes.ts';
+import { maxSealedSessionBytes } from '@webcapture/shared/queue/outcomes.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
 import { type AwaitDeps, type AwaitedResult, CaptureWaiter, type OnStep } from './await-end.ts';
@@ -94,7 +94,7 @@ export class Dispatcher {
     // The ticket contains a copy of the record in base64.
     const keptBytes = Buffer.byteLength(JSON.stringify(record)) * (1 + 4 / 3);
     const clearBytes = secrets === undefined || record.secrets !== undefined ? 0 : maxSecretsBytes;
-    const sessionBytes = record.options.session === undefined ? 0 : Math.ceil(maxSessionBytes * (4 / 3));
+    const sessionBytes = record.options.session === undefined ? 0 : maxSealedSessionBytes;
     const room = this.#deps.maxPayload() - jobOverheadBytes - keptBytes - clearBytes - sessionBytes;
     // A character takes at most six bytes in JSON.
     const fits = source.html.length * 6 <= room || Buffer.byteLength(JSON.stringify(source.html)) <= room;

@@ -140,7 +140,7 @@ export class PictureComparisons {
       for (const box of ignored) clear(pixels, box, scale);
       return pixels;
     };
-    // The pictures are decoded one after the other, so that only one process needs memory.
+    // The pictures are decoded sequentially, so that only one process needs memory.
     const pair: PicturePair = { before: await pixelsOf(before), after: await pixelsOf(after), threshold };
     const { picture, changedPixels, changedShare } = (await this.#pool.run(pair, {
       signal,

@@ -31,6 +31,7 @@ import {
   valuesOf,
   withRateLimitHeaders,
 } from '../api/capture.ts';
+import { authenticateCapture } from '../api/capture-body.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
 import { authenticateFirst, callerOf, clientGone } from '../http/request-facts.ts';
@@ -66,10 +67,7 @@ export function createSessionRoute(app: FastifyInstance, deps: SessionsDeps): vo
   app.post<{ Body: CreateSession }>('/sessions', {
     schema: { ...createSessionDocument, body: createSessionSchema },
     config: { requestExamples, headersDocument: idempotencyDocument, shedsLoad: true },
-    onRequest: async ({ facts, headers }) => {
-      facts.caller ??= await authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
-      facts.account = facts.caller.account.id;
-    },
+    onRequest: authenticateCapture(authenticator),
     preValidation: async ({ body }) => fillInDevice(body),
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, createSessionSchema)),
     handler: async (request, reply) => {

@@ -36,7 +36,7 @@ const emptyDocument = {
 const storageTypes =
   'file_systems,indexeddb,local_storage,service_workers,cache_storage,interest_groups,shared_storage,storage_buckets';
 
-/** Whether a document has no site of its own: it has no storage, or uses that of the parent document. */
+/** Whether a document has an opaque site: it has no storage, or uses that of the parent document. */
 const isEmptyDocument = (url: string) => url === '' || url === 'about:blank' || url === 'about:srcdoc';
 
 /** Records what a capture does that a wipe of its page cannot undo. */

@@ -7,7 +7,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import type { CaptureDeadline } from './deadline.ts';
 
-/** Only one process runs at a time, because the browsers of the pod need the memory. */
+/** Processes do not run concurrently, because the browsers of the pod need the memory. */
 const turns = new Semaphore(1);
 
 /**

@@ -44,7 +44,7 @@ export function deadlineOf(options: RenderOptions, startBy: number): number {
 
 const dayMs = 86_400_000;
 
-/** The formatted last day. It is cached, because formatting a date takes longer than most uses of it. */
+/** The last formatted day. It is cached, because formatting a date is slow. */
 let lastDay = { number: Number.NaN, date: '', name: '' };
 
 function dayAt(time: number): typeof lastDay {

@@ -13,7 +13,7 @@ import { loadDocument, saveDocument, setEntry } from './pdf-library.ts';
 const input = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
 let rest: Buffer = Buffer.alloc(0);
 
-/** Reads the next bytes of the input. Only one file is read at a time, so that the memory of earlier files can be reused. */
+/** Reads the next bytes of the input. Files are read sequentially, so that the memory of earlier files can be reused. */
 async function take(length: number): Promise<Buffer> {
   const parts: Buffer[] = [rest];
   let size = rest.length;

@@ -41,7 +41,7 @@ export function addToRequests(
 /** Returns the stored bytes of an object from `start` to `end`, both inclusive. The caller verifies them. */
 export function readStream(file: File, range: { readonly start?: number; readonly end?: number }): Readable {
   const stream = file.createReadStream({ ...range, validation: false, decompress: false });
-  // For each read, the library adds so many listeners that Node warns.
+  // For each read, the library adds more listeners than the limit above which Node warns.
   stream.once('response', (answer: Readable) => answer.setMaxListeners(0));
   return stream;
 }

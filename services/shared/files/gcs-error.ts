@@ -1,6 +1,6 @@
 import { brokenAnswer, isPassing, ObjectError, type ObjectOperation } from './object-error.ts';
 
-/** Reasons with which a 403 means the same as a 429. */
+/** Reasons with which a 403 is a rate limit, as a 429 is. */
 const tooMuch = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded'];
 
 /** Prefixes of connection errors of the HTTP client. They are removed, because the log has separate fields for them. */

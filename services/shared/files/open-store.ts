@@ -63,7 +63,7 @@ export async function openUploader(
   return { ...measuredUploader(uploader, metrics), ...openedBucket(client, 'create', log) };
 }
 
-/** The embedded store has no connections of its own. */
+/** The embedded store uses the connection to NATS. */
 const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
 
 const openedBucket = (client: ObjectBucket, use: BucketUse, log: Logger): Opened => ({

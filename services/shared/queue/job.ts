@@ -77,7 +77,7 @@ export interface CaptureJob extends JobEnvelope {
 }
 
 interface JobFile {
-  /** Name of the object. A refresh creates an object of its own, which a trusted service puts in place. */
+  /** Name of the object. A refresh creates a new object, which a trusted service moves to the final name. */
   readonly object: string;
   /** Lifetime of the file, counted from its rendering. */
   readonly lifetimeMs: number;

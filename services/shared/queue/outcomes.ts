@@ -46,5 +46,8 @@ export const maxTextLength = 16_384;
  */
 export const maxSessionBytes = 96 * 1024;
 
+/** Maximum size of a sealed session in a job: base64 makes it a third larger. */
+export const maxSealedSessionBytes = (maxSessionBytes * 4) / 3;
+
 /** Maximum number of areas with ignored elements in a result. */
 export const maxIgnoredAreas = 200;

@@ -30,7 +30,7 @@ class Clock {
 }
 
 describe('a lease', () => {
-  // Times that are so long that neither the TTL of the server nor its speed matters.
+  // Times that are long enough to make the TTL and the speed of the server irrelevant.
   const slow = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
   const candidate = (name: string, clock: Clock) => new Lease(natsLeaseStore(live, slow), name, slow, clock.now);
 

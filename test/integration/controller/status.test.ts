@@ -121,7 +121,7 @@ test('all of these changes are in the history', async () => {
   expect(incident?.updates[0]?.message).toMatch(/us-east-2 has not been heard/);
 });
 
-test('interactive captures that wait long show in the status, also beside many quick background captures', async () => {
+test('interactive captures that wait long show in the status, also if many background captures are quick', async () => {
   const recent = { internalFailures: 0, ended: 20, interactive: 20, queueWaitP95Ms: 15_000 };
   const [interactive, background] = renderers.slice(-2);
   if (interactive === undefined || background === undefined) throw new Error('two renderers are running');

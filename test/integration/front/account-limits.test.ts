@@ -13,7 +13,7 @@ import { presetKey, startTestFront, type TestFront } from './test-front.ts';
 let front: TestFront;
 let fronts: string[];
 beforeAll(async () => {
-  // Timeout of the check. On a slow machine, checking many concurrent requests may take longer than the default.
+  // Timeout of the check. On a slow machine, the check of many concurrent requests may exceed the default.
   front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, { checkTimeoutMs: 30_000 });
   fronts = [front.url, await front.addFront(), await front.addFront(), await front.addFront()];
 });

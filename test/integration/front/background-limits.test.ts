@@ -13,7 +13,7 @@ let testFront: TestFront;
 let fronts: string[];
 let release = () => undefined as void;
 beforeAll(async () => {
-  // Timeout of the check. On a slow machine, checking many concurrent requests may take longer than the default.
+  // Timeout of the check. On a slow machine, the check of many concurrent requests may exceed the default.
   testFront = await startBackgroundFront({ checkTimeoutMs: 30_000 });
   fronts = [testFront.url, await testFront.addFront(), await testFront.addFront(), await testFront.addFront()];
 });

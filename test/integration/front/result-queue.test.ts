@@ -185,7 +185,7 @@ test('malformed results are counted and removed', async () => {
   expect(front.warnings).toEqual(['a result of a renderer is malformed']);
 });
 
-test('a front settles at most 32 MiB of large results at a time, and small ones beside them', async () => {
+test('a front settles at most 32 MiB of large results concurrently, and small ones as well', async () => {
   const large = JSON.stringify(resultOf({ ticket: 'x'.repeat(500_000) }, { kind: 'started' }));
   const fitting = Math.floor((32 * 1024 * 1024) / large.length);
   const { session } = nats;

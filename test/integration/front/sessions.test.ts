@@ -88,7 +88,7 @@ test.each([
   expect(await count()).toBe(before);
 });
 
-test('a session of the maximum size fits into a job beside a large page', async () => {
+test('a session of the maximum size fits into a job with a large page', async () => {
   const room =
     maxSessionBytes -
     JSON.stringify({ ...state, origins: [{ ...origin, localStorage: [{ name: 'a', value: '' }] }] }).length;

@@ -102,7 +102,7 @@ describe('holdScrollEffects', () => {
     expect(frames).toBe(count);
   });
 
-  test('gives up elements that never stop moving at the top of the page', async () => {
+  test('excludes elements that never stop moving at the top of the page', async () => {
     const { held, frames, sheets } = await hold(
       '<i class="e" id="x" style="top:1500px"></i>',
       `x.style.transform = 'translateX(' + now + 'px)'`,

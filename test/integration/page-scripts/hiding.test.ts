@@ -138,7 +138,7 @@ test('enforceHiding hides what style sheets cannot hide', async () => {
 test('enforceHiding hides 20,000 elements, and passes over those that cannot have a style', async () => {
   const important = 'style="display:block !important;visibility:visible !important"';
   const show = async (count: number) => {
-    // In rows, because the browser takes long for a single element with so many children.
+    // In rows, because the browser is slow with a single element that has all of them as children.
     const perRow = 200;
     const rows = Array.from({ length: Math.ceil(count / perRow) }, (_, row) =>
       `<b ${important}></b>`.repeat(Math.min(perRow, count - row * perRow)),

@@ -9,6 +9,7 @@ import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
 import type { PageWaits } from '../../../services/renderer/page/scripts/waits.ts';
 import * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
+import { countStyleReads } from '../../harness/style-reads.ts';
 
 declare const pageState: PageState;
 declare const useClock: typeof clock.useClock;
@@ -227,15 +228,10 @@ describe('waitForReveals', () => {
   test('reads no style of elements that no rule hides', async () => {
     await page.show('<p>text</p><script></script>');
     const hasRead = await page.read(async () => {
-      let reads = 0;
-      const read = getComputedStyle;
-      globalThis.getComputedStyle = (element) => {
-        reads += 1;
-        return read(element);
-      };
+      const styleReads = countStyleReads();
       await waitForReveals(500, 400);
-      return reads > 0;
-    }, [animations.waitForReveals, cssMayUse]);
+      return styleReads() > 0;
+    }, [animations.waitForReveals, cssMayUse, countStyleReads]);
     expect(hasRead).toBe(false);
   });
 });

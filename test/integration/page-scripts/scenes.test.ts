@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 const boxes = (...ids: string[]) => ids.map((id) => `<div class="s" id="${id}"></div>`).join('');
 const boxStyle = (height: number) => `.s { position: fixed; left: 0; top: 20px; width: 640px; height: ${height}px }`;
-/** Shows the boxes one after the other, each over a range of 1000 px. */
+/** Shows the boxes sequentially, each over a range of 1000 px. */
 const showInTurn = `for (const [index, e] of [...document.querySelectorAll('.s')].entries())
   e.style.opacity = Math.floor(y / 1000) === index ? '1' : '0'`;
 

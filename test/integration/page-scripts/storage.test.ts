@@ -41,7 +41,7 @@ test('items beyond the maximum length are left out, and the first that exceeds i
   expect((await read(12))?.sessionStorage).toEqual([]);
 });
 
-test('a document without storage has none', async () => {
+test('null is returned for a document without storage', async () => {
   await page.page.goto('data:text/html,<p>text');
   expect(await page.page.evaluate(readStorage, 1000)).toBeNull();
 });

@@ -200,7 +200,7 @@ describe('runSteps', () => {
     });
   });
 
-  test('goes on if the page is busy with a key', async () => {
+  test('continues if the page is busy with a key', async () => {
     const page = pageOf({ press: () => Promise.reject(new DeadlineError('the key', 1)) });
     await run(page, [{ press: { key: 'a' } }, { press: { key: 'b' } }]);
     expect(page.names).toEqual(['press', 'untilFrames', 'press', 'untilFrames']);

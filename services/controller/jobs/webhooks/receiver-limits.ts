@@ -22,7 +22,7 @@ const slowMs = 2000;
 /** Assumed mean duration before the first attempt. */
 const initialMeanMs = 50;
 
-/** Number of consecutive timeouts after which a receiver is unavailable. It then gets one attempt at a time. */
+/** Number of consecutive timeouts after which a receiver is unavailable. Its attempts are then sequential. */
 const hangsToOpen = 3;
 
 /** Interval between trials of an unavailable receiver. It doubles from the first to the maximum. */

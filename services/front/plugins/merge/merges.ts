@@ -46,7 +46,7 @@ export interface MergesDeps {
   readonly seconds?: TokenBuckets;
 }
 
-/** Merges files of captures. Accounts get processes in turn. */
+/** Merges files of captures. Accounts share the processes fairly (round robin). */
 export class Merges {
   readonly #deps: MergesDeps;
   readonly #turns = new AccountTurns(maxMergeProcesses);

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { example, failureAnswers, rateLimitHeaderSchemas } from '../../api/answers.ts';
 import { captureErrorCodes, setCaptureHeaders, withRateLimitHeaders } from '../../api/capture.ts';
+import { authenticateCapture } from '../../api/capture-body.ts';
 import { containment, disconnectWhenStalled } from '../../api/send-file.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { callerOf, clientGone } from '../../http/request-facts.ts';
@@ -29,10 +30,7 @@ export function mergePlugin(app: FastifyInstance, { registry, ...needed }: Merge
   app.post<{ Body: MergeRequest }>('/pdf/merge', {
     schema: { ...mergeDocument, body: mergeRequestSchema },
     config: { requestExamples, shedsLoad: true },
-    onRequest: async ({ facts, headers }) => {
-      facts.caller ??= await deps.authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
-      facts.account = facts.caller.account.id;
-    },
+    onRequest: authenticateCapture(deps.authenticator),
     preValidation: async ({ body }) => fillInDocuments(body),
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, mergeRequestSchema)),
     handler: async (request, reply) => {

@@ -279,7 +279,7 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
 export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
   /** Poll interval: about two frames. */
   const pollIntervalMs = 30;
-  /** Maximum number of elements that are checked. Checking more would take longer than the wait. */
+  /** Maximum number of elements that are checked. With more, the check would exceed the time limit of the wait. */
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';

@@ -115,7 +115,7 @@ export async function untilNothingIsDue(
   const maxPauseLooks = 5;
   /** Time within which the browser reports the start of a navigation. */
   const navigationMs = 700;
-  /** Time limit of the wait for the answer of a worker. It is the same as for a response of a server. */
+  /** Time limit of the wait for the answer of a worker. The wait for a response of a server has an equal limit. */
   const workerMs = 1500;
   /** Time between answers of a worker that belong together, as for messages of a server. */
   const nextAnswerMs = 250;

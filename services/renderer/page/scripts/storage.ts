@@ -14,7 +14,7 @@ export function fillStorage(origins: readonly OriginStorage[]): void {
   }
 }
 
-/** Returns the storage of the document's origin; null if it has none. With more than `maxLength` characters, the rest is left out. */
+/** Returns the storage of the document's origin; null if it has none. Items beyond `maxLength` characters are omitted. */
 export function readStorage(maxLength: number): OriginStorage | null {
   let length = 0;
   const itemsOf = (storage: Storage) => {

@@ -87,7 +87,7 @@ export class Workplace {
   }
 
   /**
-   * Runs the blocks of a guide in their order, in one shell: commands as they are, and programs by the command in their first line. Files such
+   * Runs the blocks of a guide in their order, in one shell: commands unchanged, and programs by the command in their first line. Files such
    * as pages of HTML are written under the name in their first line.
    *
    * @returns the standard output of each block that runs
