@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
-import type { SignLink } from '@webcapture/shared/files/open-store.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
@@ -15,6 +14,7 @@ import type { FrontConfig } from './config.ts';
 import { createFrontMetrics } from './metrics.ts';
 import { ConnectionMonitor } from './nats.ts';
 import { buildApp } from './server.ts';
+import type { LinkSigner } from './signed-links.ts';
 import { overlayStatus, StatusCache } from './status-cache.ts';
 
 /** Components that a connected front needs. */
@@ -23,7 +23,7 @@ interface FrontParts {
   readonly session: NatsSession;
   readonly store: FileStore;
   /** If set, clients are redirected to signed links for files. */
-  readonly signLink?: SignLink | undefined;
+  readonly linkSigner?: LinkSigner | undefined;
   readonly log: Logger;
   readonly metrics: Registry;
   /** Ends the background work of the front. It aborts after everything else, because clients may still wait for captures. */

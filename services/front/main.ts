@@ -46,7 +46,7 @@ await runService({
     const waiting = { signal: shutdown.signal, onWait: (what: string) => void (notReady = what) };
     await opened.ready(waiting);
     const signLink = config.signedLinks ? opened.signLink : undefined;
-    if (signLink !== undefined) await trySigning(signLink, waiting);
+    const linkSigner = signLink === undefined ? undefined : await trySigning(signLink, waiting);
 
     const following = new AbortController();
     const leaving = new AbortController();
@@ -57,7 +57,7 @@ await runService({
       config,
       session,
       store: opened.store,
-      signLink,
+      linkSigner,
       log,
       metrics,
       signal,

@@ -53,6 +53,13 @@ export class SignedLinks {
 
 const tryTimeoutMs = 15_000;
 
+/** Signs links to files. */
+export interface LinkSigner {
+  readonly sign: SignLink;
+  /** Origin of all links, which depends on the bucket and its endpoint. */
+  readonly origin: string;
+}
+
 /**
  * Resolves when links can be signed. Waits while the signing service is unavailable. If it refuses, throws an Error that tells operators
  * what to do.
@@ -62,11 +69,11 @@ const tryTimeoutMs = 15_000;
 export async function trySigning(
   sign: SignLink,
   { signal, onWait }: { readonly signal: AbortSignal; readonly onWait: (what: string) => void },
-): Promise<void> {
+): Promise<LinkSigner> {
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     try {
-      return await signNothing(sign);
+      return { sign, origin: new URL(await signNothing(sign)).origin };
     } catch (thrown) {
       const cause = thrown instanceof ServiceError ? thrown.cause : thrown;
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -84,7 +91,8 @@ export async function trySigning(
   }
 }
 
-async function signNothing(sign: SignLink): Promise<void> {
+/** Signs a link to a file that does not exist. */
+async function signNothing(sign: SignLink): Promise<string> {
   const now = Date.now();
   const file = {
     name: newFileName(randomUUIDv7(), 'png'),
@@ -96,7 +104,7 @@ async function signNothing(sign: SignLink): Promise<void> {
     width: 1,
     height: 1,
   } as const;
-  await withDeadline(sign(file, { expiresAt: file.expiresAt }), tryTimeoutMs, 'signing a link');
+  return withDeadline(sign(file, { expiresAt: file.expiresAt }), tryTimeoutMs, 'signing a link');
 }
 
 /** Whether a retry may succeed soon, because the error or one of its causes is a connection error or a 5xx status. */

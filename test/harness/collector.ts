@@ -38,7 +38,7 @@ export interface CollectedSpan {
 export interface TestCollector extends AsyncDisposable {
   /** Address in the format of OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
-  /** All spans that the collector has received. */
+  /** All spans that the collector has received, each once: an exporter may send a span again when it gets no answer. */
   readonly spans: () => readonly CollectedSpan[];
   /** The received spans as text, to search for what must not be there. */
   readonly text: () => string;
@@ -100,7 +100,10 @@ export async function startCollector(): Promise<TestCollector> {
   }
   return {
     endpoint,
-    spans: () => received.flatMap((body) => spansOf(JSON.parse(body) as Export)),
+    spans: () => {
+      const spans = received.flatMap((body) => spansOf(JSON.parse(body) as Export));
+      return [...new Map(spans.map((span) => [span.spanId, span])).values()];
+    },
     text: () => received.join('\n'),
     [Symbol.asyncDispose]: stop,
   };

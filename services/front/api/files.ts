@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { isFileName } from '@webcapture/shared/files/file-name.ts';
 import { type FileStore, retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
-import type { SignLink } from '@webcapture/shared/files/open-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { type SignedLink, SignedLinks } from '../signed-links.ts';
+import { type LinkSigner, type SignedLink, SignedLinks } from '../signed-links.ts';
 import { failureAnswers } from './answers.ts';
 import { fileResponseHeaders as headers, isNotModified, sendFile } from './send-file.ts';
 
@@ -16,14 +15,14 @@ const linkMarginSeconds = 60;
 export interface FilesDeps {
   readonly store: FileStore;
   /** If set, clients are redirected to signed links for files. */
-  readonly signLink?: SignLink | undefined;
+  readonly linkSigner?: LinkSigner | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** GET and HEAD /files/{name}: serves the files of captures, or redirects to signed links. */
-export function filesRoutes(app: FastifyInstance, { store, signLink, now }: FilesDeps): void {
-  const signedLinks = signLink === undefined ? null : new SignedLinks(signLink, now);
+export function filesRoutes(app: FastifyInstance, { store, linkSigner, now }: FilesDeps): void {
+  const signedLinks = linkSigner === undefined ? null : new SignedLinks(linkSigner.sign, now);
   const answer = async (request: FileRequest, reply: FastifyReply) => {
     const { name } = request.params;
     const file = isFileName(name) ? await store.stat(name) : null;

@@ -9,7 +9,7 @@ import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
 import { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
 import { openBucket, type SignLink } from '@webcapture/shared/files/open-store.ts';
-import { trySigning } from '../../../services/front/signed-links.ts';
+import { type LinkSigner, trySigning } from '../../../services/front/signed-links.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { replaceFile } from '../../harness/place-file.ts';
@@ -23,6 +23,7 @@ let signLink: SignLink;
 /** Offset of the front's clock in milliseconds. */
 let aheadMs = 0;
 let signed = 0;
+const untilSigned = { signal: new AbortController().signal, onWait: () => undefined };
 let refused: Error | undefined;
 
 beforeAll(async () => {
@@ -46,7 +47,8 @@ beforeAll(async () => {
     if (refused !== undefined) throw refused;
     return signing.signedUrl(file, { expiresAt });
   };
-  front = await startTestFront({}, { store, signLink, now: () => Date.now() + aheadMs });
+  const linkSigner = await trySigning(signLink, untilSigned);
+  front = await startTestFront({}, { store, linkSigner, now: () => Date.now() + aheadMs });
 }, bucketSetUpMs);
 
 afterAll(async () => {
@@ -79,6 +81,31 @@ test('a file is served by a redirect to a signed link, which clients may cache',
   expect(answer.headers.get('access-control-allow-origin')).toBe('*');
   expect(url.host).toBe('storage.googleapis.com');
   expect((await follow(url)).equals(bytes)).toBe(true);
+});
+
+test('browsers may load pictures of the dashboard from the signed links of each kind of bucket', async () => {
+  const policy = async (linkSigner: LinkSigner) => {
+    await using signing = await startTestFront({}, { store, linkSigner });
+    const answer = await signing.call('/dashboard/', { key: null });
+    const directives = answer.headers.get('content-security-policy')?.split('; ') ?? [];
+    return directives.filter((each) => /^(?:img|connect)-src/.test(each)).map((each) => each.split(' ').at(-1));
+  };
+  expect(await policy(await trySigning(signLink, untilSigned))).toEqual(
+    Array(2).fill('https://storage.googleapis.com'),
+  );
+
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'tests');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'not-checked');
+  const signerOf = async (server: { readonly endpoint?: string }) => {
+    const s3 = await openBucket(
+      { bucket: 'captures', region: 'eu-central-1', prefix: '', ...server },
+      { log: silentLog },
+    );
+    return trySigning((file, options) => s3.signedUrl(file, options), untilSigned);
+  };
+  expect(await policy(await signerOf({}))).toEqual(Array(2).fill('https://captures.s3.eu-central-1.amazonaws.com'));
+  const endpoint = 'https://s3.example.com:9000';
+  expect(await policy(await signerOf({ endpoint }))).toEqual([endpoint, endpoint]);
 });
 
 test('a signed link expires with its file', async () => {

@@ -6,10 +6,10 @@ import { hashKey, Keys, type KeyRecord } from '../../../services/front/auth/keys
 import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
-import type { SignLink } from '@webcapture/shared/files/open-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { readFrontConfig, type FrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
+import type { LinkSigner } from '../../../services/front/signed-links.ts';
 import { Api } from '../../harness/api.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { once } from '../../harness/once.ts';
@@ -47,7 +47,7 @@ export async function startTestFront(
     now?: () => number;
     checkTimeoutMs?: number;
     store?: FileStore;
-    signLink?: SignLink;
+    linkSigner?: LinkSigner;
     log?: Logger;
     statisticsMs?: number;
   } = {},
@@ -75,7 +75,7 @@ export async function startTestFront(
     config,
     session,
     store: options.store ?? new EmbeddedStore(session),
-    signLink: options.signLink,
+    linkSigner: options.linkSigner,
     log: options.log ?? silentLog,
     metrics,
     signal: stop.signal,

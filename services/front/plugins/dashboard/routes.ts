@@ -1,17 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
-import type { SignLink } from '@webcapture/shared/files/open-store.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { SignInCode } from './sign-in-code.ts';
 import { sendData } from '../../api/answers.ts';
+import type { LinkSigner } from '../../signed-links.ts';
 
 /** Folder of the built dashboard, next to the services in the repository and in the images. */
 export const builtDashboard = join(import.meta.dirname, '../../../dashboard/dist');
-
-/** Signed links lead to this origin. */
-const signedLinksOrigin = 'https://storage.googleapis.com';
 
 export interface DashboardDeps {
   /** Folder of the built dashboard; may be missing. */
@@ -19,7 +16,7 @@ export interface DashboardDeps {
   /** Base URL of files: a file is at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** If set, /files redirects to signed links. */
-  readonly signLink?: SignLink | undefined;
+  readonly linkSigner?: LinkSigner | undefined;
   /** If undefined, sign-in by a link is disabled. */
   readonly signInCode?: string | undefined;
   /** API key that the code is exchanged for. */
@@ -42,10 +39,10 @@ The API works without it: see ../docs.
  * the API with the user's key.
  */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps) {
-  const { dashboardFolder = builtDashboard, cdnUrl, signLink, presetKey, now } = deps;
+  const { dashboardFolder = builtDashboard, cdnUrl, linkSigner, presetKey, now } = deps;
   const signIn =
     deps.signInCode && presetKey ? new SignInCode({ code: deps.signInCode, key: presetKey, now }) : undefined;
-  const signedOrigins = signLink === undefined ? [] : [signedLinksOrigin];
+  const signedOrigins = linkSigner === undefined ? [] : [linkSigner.origin];
   const headers = securityHeaders(new Set([new URL(cdnUrl).origin, ...signedOrigins]));
   await app.register(async (scope) => {
     await scope.register(fastifyStatic, {
