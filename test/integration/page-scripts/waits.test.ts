@@ -116,7 +116,9 @@ test('untilTimersRan waits for the timers of scripts, but only for a limited tim
       async (isIdle: boolean, loaded: number | null) => {
         activity.scriptsIdle = () => isIdle;
         const passed = useClock();
-        const now = performance.now();
+        // The page is old enough for each `loadedMs`: a load event at 0 has not ended.
+        const now = 1000;
+        performance.now = () => now + passed();
         const entry = { loadEventEnd: loaded === -1 ? 0 : now - (loaded ?? 0) };
         const entries = loaded === null ? [] : [entry as PerformanceNavigationTiming];
         performance.getEntriesByType = (type) => (type === 'navigation' ? entries : []);
