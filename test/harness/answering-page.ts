@@ -22,6 +22,8 @@ export const scriptOf = (call: string): Call => [
 export class AnsweringPage {
   /** Names and arguments of the scripts and commands that were called, and sizes to which the viewport was set, in order. */
   readonly calls: Call[] = [];
+  /** The names of the scripts that were sent in one message, for each message with several. */
+  readonly messages: string[][] = [];
   /** Time limits by the name of the script. */
   readonly limits = new Map<string, CallLimit>();
   /** Time limits of the waits outside of the page, by their names. */
@@ -60,6 +62,7 @@ export class AnsweringPage {
         call,
         callInAny: call,
         callEach: async (steps: readonly Step[], limit: CallLimit) => {
+          this.messages.push(steps.map(({ expression }) => scriptOf(expression)[0]));
           const results: unknown[] = [];
           for (const { expression } of steps) {
             const [name, ...args] = scriptOf(expression);

@@ -8,7 +8,8 @@ import { selecting } from './scripts/selecting.ts';
 
 type Unwanted = Pick<RenderOptions, 'hide' | 'remove'>;
 
-const isAsked = ({ hide = [], remove = [] }: Unwanted) => hide.length + remove.length > 0;
+/** Whether the request hides or removes elements. */
+export const hidesElements = ({ hide = [], remove = [] }: Unwanted) => hide.length + remove.length > 0;
 
 const parsed = ({ hide = [], remove = [] }: Unwanted): [hide: ParsedSelector[], remove: ParsedSelector[]] => [
   hide.map(parseSelector),
@@ -17,7 +18,7 @@ const parsed = ({ hide = [], remove = [] }: Unwanted): [hide: ParsedSelector[], 
 
 /** Hides the elements of `hide` and `remove` in every document of the page from now on. */
 export async function hideFirst({ world, deadline }: OpenPage, options: Unwanted): Promise<void> {
-  if (!isAsked(options)) return;
+  if (!hidesElements(options)) return;
   await deadline.run(world.runFirst(adoptHiding, parsed(options), selecting), callTimeoutMs, 'hiding');
 }
 
@@ -27,7 +28,7 @@ export async function hideFirst({ world, deadline }: OpenPage, options: Unwanted
  * @throws ServiceError CAPTURE_FAILED that names a selector which the browser does not support
  */
 export async function keepHidden({ world }: OpenPage, options: Unwanted): Promise<void> {
-  if (!isAsked(options)) return;
+  if (!hidesElements(options)) return;
   const { hide = [], remove = [] } = options;
   const limit = { timeoutMs: callTimeoutMs, what: 'hiding' };
   await world.call(adoptHiding, parsed(options), limit, selecting);

@@ -10,6 +10,7 @@ import { PageFrames } from './frames.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
 import { readLayoutWidth } from './scripts/measures.ts';
+import { keepDrawings } from './scripts/print.ts';
 import { interceptResizes, stayInWindow } from './scripts/resizes-and-panes.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
 import { mayReusePage, type ReusableRequest } from './reuse.ts';
@@ -101,6 +102,7 @@ export async function openPage(
         // The handlers are needed only if the viewport will grow.
         options.isFullPage ? world.runFirst(interceptResizes, []) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent, []) : undefined,
+        options.format === 'pdf' ? keepDrawnCanvases(open, options) : undefined,
         // Without a user gesture, the browser allows neither full screen nor picture-in-picture.
         options.click || options.steps ? world.runFirst(stayInWindow, []) : undefined,
       ]),
@@ -115,6 +117,16 @@ export async function openPage(
     if (error instanceof DeadlineError) throw browserLost(new BrowserLostError('the new page does not respond'));
     throw error;
   }
+}
+
+/**
+ * Makes canvases of WebGL keep their drawings, because a print reads them at any time. With antiBot, no function of the page is replaced,
+ * because the page could detect the replacement.
+ */
+async function keepDrawnCanvases({ page, undoLater }: OpenPage, { antiBot }: RenderOptions): Promise<void> {
+  if (antiBot) return;
+  const script = await page.addInitScript({ content: `(${keepDrawings.toString()})()` });
+  undoLater(() => script.dispose());
 }
 
 /** Returns the screen and window around the viewport, if the capture emulates them. On a phone, the page fills the screen. */

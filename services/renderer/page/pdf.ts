@@ -9,7 +9,7 @@ import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
 import { isBlankPdf, makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
 import { hasMoreCells, measurePage } from './scripts/measures.ts';
-import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './scripts/print.ts';
+import { keepDarkScheme, readHeadings, usePaperAskedFor } from './scripts/print.ts';
 import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
 import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
 import { findScroller, scrollerHelpers, unrollScroller } from './scripts/scrollers.ts';
@@ -29,23 +29,6 @@ const printTimeoutMs = 60_000;
 const maxShrinking = 1.5;
 /** Extra height of the single page in each printing round, in CSS pixels. The rounds end when one page holds the whole content. */
 const slack = [0, 1, 8, 40, 160] as const;
-
-/** Prepares a page for printing before it is opened. */
-export async function prepareForPrint(
-  { page, deadline, undoLater }: OpenPage,
-  { antiBot }: RenderOptions,
-): Promise<void> {
-  // The media type is set later.
-  undoLater(() => page.emulateMedia({ media: null }));
-  // With antiBot, no function of the page is replaced, because the page could detect the replacement.
-  if (antiBot) return;
-  const script = await deadline.run(
-    page.addInitScript({ content: `(${keepDrawings.toString()})()` }),
-    callTimeoutMs,
-    'setting up the page',
-  );
-  undoLater(() => script.dispose());
-}
 
 /**
  * Prints the page.
@@ -80,18 +63,6 @@ function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
  */
 const cellsOfMebibyte = 50_000 / 768;
 
-/**
- * Rejects tables whose printing would exceed the page's memory limit after a minute.
- *
- * @throws ServiceError PAGE_TOO_LARGE
- */
-export async function assertPrintable({ world, pageBytes }: OpenPage): Promise<void> {
-  const max = Math.floor((pageBytes / 1024 ** 2) * cellsOfMebibyte);
-  if (!(await world.call(hasMoreCells, [max], { timeoutMs: callTimeoutMs, what: 'counting cells' }))) return;
-  const message = `The tables of the page have more than ${max} cells, and a pdf of them needs more memory than a page may use. Split the document.`;
-  throw new ServiceError('PAGE_TOO_LARGE', message);
-}
-
 const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
   step(usePaperAskedFor, hasCssMargin === true ? null : margin, isSinglePage, preferCssPageSize === true);
 
@@ -112,23 +83,33 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
 
 /**
  * Gives the page the layout of the paper: print media, in a viewport with the size of the paper without its margins. Scripts get the resize
- * event now and can redraw their charts, because they get no events during printing.
+ * event now and can redraw their charts, because they get no events during printing. Rejects tables whose printing would exceed the page's
+ * memory limit after a minute.
  *
+ * @throws ServiceError PAGE_TOO_LARGE
  * @returns the height of the paper without its margins, in CSS pixels
  */
 export async function layOutForPaper(
   open: OpenPage,
   { pdf, media = 'print' }: Pick<RenderOptions, 'pdf' | 'media'>,
 ): Promise<{ readonly height: number }> {
-  const { page, emulation, deadline, world } = open;
+  const { page, emulation, deadline, world, pageBytes, undoLater } = open;
+  const noting = { timeoutMs: callTimeoutMs, what: 'tables and fixed elements' };
+  const helpers = [cssMayUse, everyElement, ...printFixedHelpers];
+  const isNoted = media === 'print' && pdf.fixed !== 'repeat';
+  const maxCells = Math.floor((pageBytes / 1024 ** 2) * cellsOfMebibyte);
+  const measured = [step(hasMoreCells, maxCells), ...(isNoted ? [step(noteFixedOnScreen)] : [])] as const;
+  const [hasTooMany] = await world.callEach(measured, noting, helpers);
+  if (hasTooMany) {
+    const message = `The tables of the page have more than ${maxCells} cells, and a pdf of them needs more memory than a page may use. Split the document.`;
+    throw new ServiceError('PAGE_TOO_LARGE', message);
+  }
+
   const { width, height } = pdf.preferCssPageSize === true ? await sizeByPage(open, pdf) : paperSizeOf(pdf);
   const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
-  const noting = { timeoutMs: callTimeoutMs, what: 'fixed elements' };
-  const helpers = [cssMayUse, everyElement, ...printFixedHelpers];
-  const isNoted = media === 'print' && pdf.fixed !== 'repeat';
-  if (isNoted) await world.call(noteFixedOnScreen, [], noting, helpers);
+  undoLater(() => page.emulateMedia({ media: null }));
   // The media type is set first, because scripts that handle the new width must see the print layout.
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   if (isNoted) await world.call(noteFixedByPrint, [], noting, helpers);
@@ -157,9 +138,10 @@ async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
  * measurements then match the print.
  */
 export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
-  const { page, emulation, deadline, world } = open;
+  const { page, emulation, deadline, world, undoLater } = open;
   const { media = 'print' } = options;
   const column = columnOf(options);
+  undoLater(() => page.emulateMedia({ media: null }));
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   await emulation.setLayoutWidth(column);
   const { width } = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });

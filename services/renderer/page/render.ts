@@ -31,7 +31,7 @@ import { hideFirst } from './hiding.ts';
 import { findIgnored } from './ignored.ts';
 import { assertWeb, navigate, type RenderSource } from './navigate.ts';
 import { asLaidOut, openPage, type OpenPage } from './open.ts';
-import { prepareForPrint, printPdf } from './pdf.ts';
+import { printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, takeScreenshot } from './screenshot.ts';
 import { waitForScripts } from './scripts/content.ts';
@@ -179,7 +179,6 @@ async function renderIn(
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
   const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
-  if (options.format === 'pdf') await prepareForPrint(open, options);
   if (options.javaScript === false) {
     await open.deadline.run(disableScripts(open), blockingTimeoutMs, 'switching scripts off');
   }

@@ -6,11 +6,11 @@ import type { AddedStyle } from './client-code.ts';
 import { callTimeoutMs } from './deadline.ts';
 import { stopMotion } from './freeze.ts';
 import { refitHeight, type FullPage, growToWholePage } from './full-page.ts';
-import { keepHidden } from './hiding.ts';
+import { hidesElements, keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { requestsRegion, measureRegion, type PageRegion, scrollToRegion } from './region.ts';
-import { assertPrintable, layOutForPaper, layOutForPrint } from './pdf.ts';
+import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './scripts/animations.ts';
@@ -125,7 +125,6 @@ export async function settle(
   // Nothing moves in a page with idle scripts, unless the full-page layout has triggered something.
   let needsRestWait = !scriptsIdle || fullPage !== undefined;
   if (paper && !fullPage) {
-    await assertPrintable(open);
     const wasInert = await revealForPrint(open, await layOutForPaper(open, options), scriptsIdle);
     needsRestWait ||= !wasInert;
   }
@@ -141,13 +140,14 @@ export async function settle(
     : undefined;
   canvases?.catch(() => undefined);
   if (needsRestWait) await untilAtRest(open, { isWatched: fullPage !== undefined, mayBeIdle: scriptsIdle });
-  const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
-    world.call(
-      waitForAssets,
-      [scope, options.imageTimeout, fontTimeoutMs],
-      { timeoutMs: assetsTimeoutMs + callTimeoutMs, what: 'images' },
-      [cssMayUse, ...counting],
-    ),
+  const loading = step(waitForAssets, scope, options.imageTimeout, fontTimeoutMs);
+  const finishing = [step(finishAnimations), step(showPulsing)] as const;
+  const mayChange = [blocking, style, canvases, fullPage, options.freeze].some(Boolean) || hidesElements(options);
+  // If nothing is done between the two, they take one message to the page. A picture gains nothing, because it waits for a frame.
+  const steps = paper && !mayChange ? ([loading, ...finishing] as const) : ([loading] as const);
+  const loadingLimit = { timeoutMs: assetsTimeoutMs + callTimeoutMs, what: 'images' };
+  const [[{ fontsPending, ...images }, finishedFirst], , framesLoaded] = await Promise.all([
+    world.callEach(steps, loadingLimit, [cssMayUse, ...counting]),
     canvases,
     fullPage ? frames.loaded(options.imageTimeout) : true,
     painted,
@@ -159,7 +159,7 @@ export async function settle(
   await style?.keep();
   await keepHidden(open, options);
   if (options.freeze && !(await stopMotion(open))) softTimeouts.push('animations');
-  const [finished] = await world.callEach([step(finishAnimations), step(showPulsing)], limit('finishing animations'));
+  const finished = finishedFirst ?? (await world.callEach(finishing, limit('finishing animations')))[0];
   // Waits for what the page does when an animation ends. The screenshot itself draws the current state, so nothing else is needed.
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
   if (fullPage) fullPage = await refitHeight(open, fullPage, laidOut);

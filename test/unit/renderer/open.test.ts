@@ -171,6 +171,26 @@ describe('the options', () => {
     expect(await featuresOf({ reducedMotion: true })).toEqual([[{ reducedMotion: 'reduce' }], undone]);
   });
 
+  test('keep the drawings of canvases for a pdf, until the page serves another capture', async () => {
+    let disposed = 0;
+    const addInitScript = { dispose: async () => void (disposed += 1) };
+    const scriptsOf = async (more: Opening) => {
+      const { browsers } = await open({ browsers: new StandInBrowsers({ addInitScript }), ...more });
+      const scripts = browsers.argumentsOf('addInitScript').flat() as { readonly content: string }[];
+      expect(disposed).toBe(0);
+      for (const undo of browsers.undo) await undo();
+      return scripts.map(({ content }) => content);
+    };
+    expect(await scriptsOf({})).toEqual([]);
+    // With antiBot, no function of a page is replaced.
+    expect(await scriptsOf({ format: 'pdf', antiBot: true })).toEqual([]);
+    expect(disposed).toBe(0);
+    expect(await scriptsOf({ format: 'pdf' })).toEqual([
+      expect.stringMatching(/^\(function keepDrawings\(\) [^]*\)\(\)$/),
+    ]);
+    expect(disposed).toBe(1);
+  });
+
   test('ignore errors of certificates only if they say so', async () => {
     const name = 'Security.setIgnoreCertificateErrors';
     const ignoring = await open({ ignoreTlsErrors: true });

@@ -1,24 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { assertPrintable, layOutForPaper, layOutForPrint } from '../../../services/renderer/page/pdf.ts';
+import { layOutForPaper, layOutForPrint } from '../../../services/renderer/page/pdf.ts';
 import { AnsweringPage } from '../../harness/answering-page.ts';
 import { chromiumPdf } from '../../harness/chromium-pdf.ts';
 import { noMargin, optionsOf, printing, type PrintChanges } from '../../harness/printing.ts';
 
-describe('assertPrintable', () => {
-  test('refuses tables that need more memory than a page may use', async () => {
-    const page = new AnsweringPage({ hasMoreCells: true }, { pageBytes: 1536 * 1024 ** 2 });
-    await expect(assertPrintable(page.open)).rejects.toMatchObject({
-      code: 'PAGE_TOO_LARGE',
-      message: expect.stringContaining('more than 100000 cells'),
-    });
-    expect(page.calls).toEqual([['hasMoreCells', 100_000]]);
-    await assertPrintable(new AnsweringPage({ hasMoreCells: false }, { pageBytes: 1024 ** 2 }).open);
-  });
-});
-
 describe('layOutForPaper', () => {
   const layOut = async ({ pdf, ...options }: PrintChanges = {}, answers = {}) => {
-    const page = new AnsweringPage(answers);
+    const page = new AnsweringPage(answers, { pageBytes: 1024 ** 3 });
     const size = await layOutForPaper(page.open, optionsOf({ ...options, pdf: { paper: 'A4', ...pdf } }));
     return { page, size };
   };
@@ -28,21 +16,40 @@ describe('layOutForPaper', () => {
   test('lays the page out in the column of the paper, in print media', async () => {
     const { page, size } = await layOut();
     expect(page.calls).toEqual([
+      ['hasMoreCells', 66_666],
       ['noteFixedOnScreen'],
       ['emulateMedia', { media: 'print' }],
       ['noteFixedByPrint'],
       ['setLayoutWidth', width, height],
     ]);
     expect(size).toEqual({ height });
+    // The next capture of the page is laid out for the screen.
+    for (const undo of page.undo) await undo();
+    expect(page.calls.at(-1)).toEqual(['emulateMedia', { media: null }]);
+  });
+
+  test('refuses tables that need more memory than a page may use', async () => {
+    const page = new AnsweringPage({ hasMoreCells: true }, { pageBytes: 1536 * 1024 ** 2 });
+    await expect(layOutForPaper(page.open, optionsOf())).rejects.toMatchObject({
+      code: 'PAGE_TOO_LARGE',
+      message: expect.stringContaining('more than 100000 cells'),
+    });
+    expect(page.calls.slice(0, 1)).toEqual([['hasMoreCells', 100_000]]);
+    expect(page.names).not.toContain('emulateMedia');
   });
 
   test('notes fixed elements only if print media may change them and they are printed once', async () => {
     const without = [
+      ['hasMoreCells', 66_666],
       ['emulateMedia', { media: 'screen' }],
       ['setLayoutWidth', width, height],
     ];
     expect((await layOut({ media: 'screen' })).page.calls).toEqual(without);
-    expect((await layOut({ pdf: { fixed: 'repeat' } })).page.names).toEqual(['emulateMedia', 'setLayoutWidth']);
+    expect((await layOut({ pdf: { fixed: 'repeat' } })).page.names).toEqual([
+      'hasMoreCells',
+      'emulateMedia',
+      'setLayoutWidth',
+    ]);
   });
 
   test('scales the column, which is at least one pixel wide', async () => {
@@ -57,12 +64,13 @@ describe('layOutForPaper', () => {
     const pdf = { preferCssPageSize: true, margin: noMargin } as const;
     const answers = { 'Page.printToPDF': printing(chromiumPdf({ size: [720, 1440] })) };
     const { page } = await layOut({ pdf }, answers);
-    expect(page.calls.slice(0, 2)).toEqual([
+    expect(page.names.slice(0, 2)).toEqual(['hasMoreCells', 'noteFixedOnScreen']);
+    expect(page.calls.slice(2, 4)).toEqual([
       ['usePaperAskedFor', noMargin, false, true],
       ['Page.resetNavigationHistory'],
     ]);
     const asked = { paperWidth: 210 / 25.4, pageRanges: '1', generateTaggedPDF: false, preferCSSPageSize: true };
-    expect(page.calls[2]).toMatchObject(['Page.printToPDF', asked]);
+    expect(page.calls[4]).toMatchObject(['Page.printToPDF', asked]);
     expect(page.calls.at(-1)).toEqual(['setLayoutWidth', 960, 1920]);
     expect((await layOut()).page.names).not.toContain('Page.printToPDF');
   });

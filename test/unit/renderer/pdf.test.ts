@@ -1,7 +1,7 @@
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { describe, expect, test, vi } from 'vitest';
 import type { FullPage } from '../../../services/renderer/page/full-page.ts';
-import { layOutForPrint, prepareForPrint, printPdf } from '../../../services/renderer/page/pdf.ts';
+import { layOutForPrint, printPdf } from '../../../services/renderer/page/pdf.ts';
 import { AnsweringPage } from '../../harness/answering-page.ts';
 import { chromiumPdf } from '../../harness/chromium-pdf.ts';
 import { answerOfPrint, noMargin, optionsOf, printing, type PrintChanges } from '../../harness/printing.ts';
@@ -29,32 +29,6 @@ async function print({ fullPage, answers, parts, ...options }: Printing = {}) {
 }
 
 const failing = (error: unknown) => ({ answers: { 'Page.printToPDF': () => Promise.reject(error as Error) } });
-
-describe('prepareForPrint', () => {
-  test('keeps drawings until the page serves another capture', async () => {
-    let disposed = 0;
-    const scripts: string[] = [];
-    const page = new AnsweringPage({});
-    Object.assign(page.events, {
-      addInitScript: async ({ content }: { readonly content: string }) => {
-        scripts.push(content);
-        return { dispose: async () => void (disposed += 1) };
-      },
-    });
-    await prepareForPrint(page.open, optionsOf());
-    expect(scripts).toEqual([expect.stringMatching(/^\(function keepDrawings\(\) [^]*\)\(\)$/)]);
-    expect([page.calls, disposed]).toEqual([[], 0]);
-    for (const undo of page.undo) await undo();
-    expect([page.calls, disposed]).toEqual([[['emulateMedia', { media: null }]], 1]);
-  });
-
-  test('replaces no function of a page with antiBot', async () => {
-    const page = new AnsweringPage({});
-    await prepareForPrint(page.open, optionsOf({ antiBot: true }));
-    for (const undo of page.undo) await undo();
-    expect(page.calls).toEqual([['emulateMedia', { media: null }]]);
-  });
-});
 
 describe('printPdf on paper', () => {
   test('prints all pages, with margins and without header, footer and outline', async () => {

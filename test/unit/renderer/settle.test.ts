@@ -126,7 +126,7 @@ describe('settle', () => {
     // The layout of the paper sets the media type, and only once.
     const paper = await settling({ media: 'print', format: 'pdf' });
     expect(paper.names.filter((name) => name === 'emulateMedia')).toHaveLength(1);
-    expect(paper.page.undo).toEqual([]);
+    expect(paper.page.undo).toHaveLength(1);
   });
 
   test('waits for the delay', async () => {
@@ -330,6 +330,18 @@ describe('settle before printing on paper', () => {
       ...last.map(([name]) => name),
     ]);
     expect(calls).toContainEqual(['waitForAssets', 'all', 3000, 3200]);
+  });
+
+  test('finishes animations with the last message to the page, unless the page is changed before', async () => {
+    const messageOf = async (more: Settling) => {
+      const { messages } = (await paper(more)).page;
+      return messages.find((names) => names.includes('showPulsing'));
+    };
+    expect(await messageOf({})).toEqual(['waitForAssets', 'finishAnimations', 'showPulsing']);
+    const hiding: Settling = { hide: ['p'], answers: { enforceHiding: null } };
+    for (const more of [{ answers: moving }, hiding, { isFullPage: true }]) {
+      expect(await messageOf(more), JSON.stringify(more)).toEqual(['finishAnimations', 'showPulsing']);
+    }
   });
 
   test('brings everything into view once', async () => {
