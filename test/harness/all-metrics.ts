@@ -5,6 +5,7 @@ import { InFlight } from '../../services/front/capture/regions.ts';
 import { settlementOutcomes } from '../../services/front/capture/settlement-outcomes.ts';
 import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from '../../services/front/metrics.ts';
 import { createBatchMetrics } from '../../services/front/batches/metrics.ts';
+import { createComparisonMetrics } from '../../services/front/pictures/picture-comparisons.ts';
 import { createMergeMetrics } from '../../services/front/plugins/merge/merges.ts';
 import { createScaledPictureMetrics } from '../../services/front/plugins/thumbnails/scaled-pictures.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -50,6 +51,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createIdempotencyMetrics(front);
   createBatchMetrics(front);
   createMergeMetrics(front);
+  createComparisonMetrics(front);
   createScaledPictureMetrics(front);
   createHeartbeatFaults(front, silentLog);
   void new FleetConfigCheck({}, { registry: front, log: silentLog });

@@ -61,7 +61,12 @@ export class SettlingParts {
         now: session.now,
       }),
       sessions: new Sessions(session),
-      comparisons: new PictureComparisons({ store: this.store, now: session.now, log: this.log }),
+      comparisons: new PictureComparisons({
+        store: this.store,
+        now: session.now,
+        log: this.log,
+        count: () => undefined,
+      }),
       onSettled: ({ outcome, tokens }) => {
         this.outcomes.push(outcome);
         this.tokens += tokens;

@@ -26,7 +26,7 @@ import { IdempotencyKeys } from '../idempotency/keys.ts';
 import { Idempotency } from '../idempotency/lease.ts';
 import { createCacheMetrics, createIdempotencyMetrics, type FrontMetrics } from '../metrics.ts';
 import type { ConnectionMonitor } from '../nats.ts';
-import { PictureComparisons } from '../pictures/picture-comparisons.ts';
+import { createComparisonMetrics, PictureComparisons } from '../pictures/picture-comparisons.ts';
 import { BackgroundQueue } from './background-queue.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { CapturePipeline } from './pipeline.ts';
@@ -85,7 +85,7 @@ export async function createPipeline(parts: PipelineParts) {
   const admission = new Admission({ limiter, embeddedShare, captures, log, signal, now, checkTimeoutMs });
 
   const sessions = new Sessions(session);
-  const comparisons = new PictureComparisons({ store, now, log });
+  const comparisons = new PictureComparisons({ store, now, log, count: createComparisonMetrics(registry) });
   const onSettled: SettlementDeps['onSettled'] = (settled) => metrics.settled(settled);
   const onMalformed = () => metrics.malformedResult();
   const settling = { captures, store, comparisons, cache, tickets, byteQuota, sessions, secretsKeys, onSettled, log };

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { Counter, type Registry } from 'prom-client';
 import sharp from 'sharp';
 import Tinypool from 'tinypool';
 import type { Comparison } from '@webcapture/shared/captures/capture-record.ts';
@@ -53,11 +54,27 @@ export interface ComparedPictures extends Pick<Comparison, 'changedShare'> {
   readonly picture?: { readonly bytes: Buffer; readonly width: number; readonly height: number };
 }
 
+const comparisonResults = ['equal', 'changed', 'skipped', 'postponed'] as const;
+type CountComparison = (result: (typeof comparisonResults)[number]) => void;
+
+/** Creates the counter of comparisons. */
+export function createComparisonMetrics(registry: Registry): CountComparison {
+  const counter = new Counter({
+    name: 'webcapture_front_comparisons_total',
+    help: 'Comparisons of the pictures of refreshes, by result: equal, changed, skipped (the files are too large, are no pictures, or timed out repeatedly), postponed (no time before the limit; the comparison is retried).',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of comparisonResults) counter.inc({ result }, 0);
+  return (result) => counter.inc({ result });
+}
+
 interface PictureComparisonsDeps {
   readonly store: FileStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Pick<Logger, 'warn'>;
+  readonly count: CountComparison;
 }
 
 /**
@@ -94,6 +111,22 @@ export class PictureComparisons {
    * @throws ServiceError QUEUE_FULL if other comparisons, or this one, take too long; it can be retried
    */
   async compare(
+    files: ComparedFiles,
+    options: { readonly account: string; readonly waitMs?: number },
+  ): Promise<ComparedPictures | null> {
+    const { count } = this.#deps;
+    try {
+      const compared = await this.#compareInTurn(files, options);
+      if (compared === null) count('skipped');
+      else count(compared.picture === undefined ? 'equal' : 'changed');
+      return compared;
+    } catch (error) {
+      count('postponed');
+      throw error;
+    }
+  }
+
+  async #compareInTurn(
     files: ComparedFiles,
     { account, waitMs = maxWaitMs }: { readonly account: string; readonly waitMs?: number },
   ): Promise<ComparedPictures | null> {

@@ -76,6 +76,17 @@ const historyOf = async ({ key }: Holder, uuid: string) =>
 const read = async (url: string | null | undefined) =>
   Buffer.from(await (await fetch(String(url).replace('https://cdn.test', `${front.url}/files`))).arrayBuffer());
 
+/** Returns a function that returns the comparisons since this call, by result. */
+async function countComparisons() {
+  const read = async () => {
+    const { values = [] } = (await front.metrics.getSingleMetric('webcapture_front_comparisons_total')?.get()) ?? {};
+    return Object.fromEntries(values.map(({ labels, value }) => [String(labels['result']), value]));
+  };
+  const before = await read();
+  return async () =>
+    Object.fromEntries(Object.entries(await read()).map(([name, at]) => [name, at - (before[name] ?? 0)]));
+}
+
 const square = { x: 20, y: 30, side: 40 };
 const squareShare = 40 ** 2 / (200 * 100);
 
@@ -124,9 +135,11 @@ describe('a refresh whose picture has changed', () => {
   test('shows in the history which files it compared', async () => {
     const other = { ...square, x: 120 };
     const files = [await picture(square), await picture(square), await picture(other)];
+    const compared = await countComparisons();
     const { holder, uuid, state } = await refreshed(files, { history: 5, compare: { threshold: 0.2 } });
     const { refreshes, files: earlier } = await historyOf(holder, uuid);
     const shares = [2 * squareShare, 0, squareShare];
+    expect(await compared()).toEqual({ equal: 1, changed: 2, skipped: 0, postponed: 0 });
     expect(refreshes.map(({ comparison }) => comparison?.changedShare)).toEqual(shares);
     expect(earlier.map(({ comparison }) => comparison?.changedShare)).toEqual(shares);
     expect(refreshes.map(({ comparison }) => comparison?.differenceUrl === null)).toEqual([false, true, false]);
@@ -208,10 +221,12 @@ describe('the picture of the differences', () => {
 
 test('a refresh completes without a comparison if a file cannot be decoded, and the earlier file is not kept', async () => {
   const damaged = (await picture(square)).subarray(0, 60);
+  const compared = await countComparisons();
   const { state, holder, uuid } = await refreshed([damaged], { compare: {} });
   const { refresh } = await state();
   expect(refresh?.state).toBe('completed');
   expect(refresh).not.toHaveProperty('comparison');
+  expect(await compared()).toMatchObject({ skipped: 1 });
   const record = await holder.record(uuid);
   expect(record.refresh?.earlierName).toBeDefined();
   expect(await front.renderer.store.stat(record.refresh?.earlierName ?? '')).toBeNull();
@@ -226,7 +241,9 @@ test('a comparison that cannot start in time is left for later', async () => {
       yield new Uint8Array();
     },
   };
-  const comparisons = new PictureComparisons({ store: fake(store), now: Date.now, log: silentLog });
+  const counted: string[] = [];
+  const count = (result: string) => void counted.push(result);
+  const comparisons = new PictureComparisons({ store: fake(store), now: Date.now, log: silentLog, count });
   const file = (): StoredFile => ({ ...newFile(10), etag: crypto.randomUUID(), size: 10, storedAt: 0 });
   const files = { before: file(), after: file(), threshold: 0.1, ignored: [] };
   const running = comparisons.compare(files, { account: 'a' });
@@ -235,4 +252,5 @@ test('a comparison that cannot start in time is left for later', async () => {
   await expect(late).rejects.toMatchObject({ code: 'QUEUE_FULL' });
   await comparisons.close();
   await expect(running).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+  expect(counted).toEqual(['postponed', 'postponed']);
 });
