@@ -98,6 +98,8 @@ const inClient = (cluster: Session['cluster'], code: string): Promise<string> =>
 
 async function stopBucket({ cluster }: Session, { name }: BucketServer): Promise<void> {
   await cluster.kubectl(['delete', `pod/${name}`, `service/${name}`, '--now', '--ignore-not-found']);
+  // The uninstallation is tested in the same namespace later.
+  await cluster.kubectl(['delete', `secret/${name}`, '--ignore-not-found']);
 }
 
 /** Installs with files in the bucket, and checks that the files of captures are there. */
