@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import { Statistics, UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
 import { CaptureEvents } from '../../../services/front/events/capture-events.ts';
-import { newRecord } from '../../harness/records.ts';
+import { newFile, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { isDeaf, isRefused, useNatsUsers } from './support/nats-users.ts';
 
@@ -28,6 +29,14 @@ describe('a front', () => {
     await isRefused(front(), '$JS.API.CONSUMER.CREATE.KV_db.name.$KV.db.key.>');
   });
 
+  test('stores a file of its own, such as a picture of differences, and removes it', async () => {
+    const store = new EmbeddedStore(front());
+    const { name, size } = await store.create(newFile(300_000));
+    expect((await store.stat(name))?.size).toBe(size);
+    await store.remove(name);
+    expect(await store.stat(name)).toBeNull();
+  });
+
   test.each([
     '$JS.API.CONSUMER.MSG.NEXT.CAPTURES.us-east-interactive',
     '$JS.API.CONSUMER.MSG.NEXT.TASKS.tasks-expiry',
@@ -46,7 +55,6 @@ describe('a front', () => {
     '$KV.live.fleet.us-east.pod',
     'results.us-east.a',
     'replies.us-east.front.a',
-    'files.part.us-east.a.b.0',
     '$SYS.REQ.SERVER.PING',
   ])('may not publish to %s', async (subject) => {
     await isRefused(front(), subject);
