@@ -22,7 +22,7 @@ kind get clusters | grep -qx "$cluster" || kind create cluster --name "$cluster"
 kind load docker-image --name "$cluster" "webcapture.local/front:$tag" "webcapture.local/renderer:$tag"
 
 kubectl config use-context "kind-$cluster" > /dev/null
-kubectl apply --server-side -f charts/webcapture/crds/
+kubectl apply --server-side --force-conflicts -f charts/webcapture/crds/
 helm upgrade --install webcapture charts/webcapture --namespace webcapture --create-namespace --wait --timeout 10m \
   --set image.repository=webcapture.local/front --set image.tag="$tag" \
   --set renderer.image.repository=webcapture.local/renderer --set renderer.image.tag="$tag"

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sharedPlane } from '../support/shared-plane.ts';
 import { TestNamespace } from '../support/test-namespace.ts';
@@ -76,4 +77,23 @@ describe('RenderRegion', () => {
     const { spec, status } = await namespace.region('us-east');
     expect([spec.deployment, status]).toEqual(['test-renderer-us-east', { ready: 1 }]);
   });
+
+  test.each(['charts/webcapture/README.md', 'docs/gke.md'])(
+    'the command of %s upgrades a CRD that Helm has created',
+    async (page) => {
+      const read = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), 'utf8');
+      const commands = (await read(page)).match(/^.*kubectl apply --server-side.*$/gm) ?? [];
+      expect(commands).toHaveLength(1);
+      const force = commands[0]?.includes('--force-conflicts') === true;
+      const crd = await read('charts/webcapture/crds/renderregions.yaml');
+      // Another manager than kubectl has created the CRD, as Helm does.
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/renderregions.webcapture.dev';
+      const headers = { 'content-type': 'application/apply-patch+yaml' };
+      const manager = encodeURIComponent(`kubectl of ${page}`);
+      const apply = (text: string) =>
+        namespace.api.do('PATCH', `${path}?fieldManager=${manager}&force=${force}`, text, headers);
+      await apply(crd.replace('shortNames: [rr]', 'shortNames: [rr, region]'));
+      await apply(crd);
+    },
+  );
 });

@@ -92,7 +92,7 @@ export class Cluster {
 
   #kubectl(args: readonly string[]): void {
     const project = this.#project;
-    const { words, flags } = this.#parse(args, 'n= o= f= from-literal= server-side');
+    const { words, flags } = this.#parse(args, 'n= o= f= from-literal= server-side force-conflicts');
     const namespace = flags.get('n')?.[0] ?? 'default';
     const [verb = '', kind = '', ...rest] = words;
     const literals = flags.get('from-literal') ?? [];
