@@ -90,6 +90,12 @@ describe('the check reports', { tags: 'long' }, () => {
       /no command before made the binding .*\[webcapture\/webcapture-front\]/,
     ],
     [
+      'a user of the NATS servers without a password',
+      'front operator renderer-us-east',
+      'front renderer-us-east',
+      /no command before made the key of a Secret nats\/webcapture-nats\/operator-password/,
+    ],
+    [
       'signed links that the front may not sign',
       /gcloud iam service-accounts add-iam-policy-binding .*\n.*serviceAccountTokenCreator.*\n/,
       '',

@@ -176,7 +176,13 @@ export class Cluster {
     project.need('Helm repository', repository);
     if (!flags.has('version')) project.fault(`${chart} has no version`);
     for (const group of charts[repository]?.groups ?? []) project.note('API group', group);
-    for (const resource of mergeValues(values).extraResources ?? []) needGroup(project, resource);
+    const { extraResources = [], container } = mergeValues(values);
+    for (const resource of extraResources) needGroup(project, resource);
+    for (const variable of Object.values(container?.env ?? {})) {
+      if (typeof variable === 'string') continue;
+      const { name: secret, key } = variable.valueFrom.secretKeyRef;
+      project.need('key of a Secret', `${namespace}/${secret}/${key}`);
+    }
   }
 
   #docker(args: readonly string[], registry: string): void {

@@ -8,6 +8,10 @@ const { required: _, ...schema } = JSON.parse(
 ) as { readonly required?: readonly string[] };
 const isValid = new Ajv({ strict: false, validateFormats: false }).compile(schema);
 
+interface EnvSource {
+  readonly valueFrom: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
+}
+
 /** The values that this test reads, of the chart of webcapture and of that of NATS. */
 export interface Values {
   readonly publicUrl?: string;
@@ -26,6 +30,7 @@ export interface Values {
   readonly hpa?: { readonly enabled: boolean };
   readonly keda?: { readonly enabled: boolean };
   readonly monitoring?: Readonly<Record<string, { readonly enabled?: boolean }>>;
+  readonly container?: { readonly env: Readonly<Record<string, string | EnvSource>> };
   readonly extraResources?: readonly { readonly apiVersion: string; readonly kind: string }[];
 }
 
