@@ -1,7 +1,9 @@
 // @module-tag long
-import { access, mkdtemp, readFile, readdir, stat } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, readFile, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { parseEnv } from 'node:util';
+import process from 'node:process';
+import { parseEnv, promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { controllerVariables, drainMs as controllerDrainMs } from '../../../services/controller/config.ts';
@@ -214,6 +216,49 @@ test('starts, captures, and keeps secrets and data over a second start', async (
     expect(await secretsOf(folder)).toEqual(secrets);
     await until('a capture with the key of before', async () => (await capture(project.url, key)) === '89504e47');
   }
+});
+
+test('the commands of the guide replace the admin token and the passwords of NATS, and rotate the key for secrets', async () => {
+  const folder = await mkdtemp(join(inject('tempFolder'), 'compose-secrets-'));
+  await Promise.all(['nats', 'front', 'controller', 'renderer'].map((service) => mkdir(join(folder, service))));
+  // In place of the containers: programs of this machine in the folder of the volumes, and only the service `prepare`.
+  const docker = `docker() {
+    case "$2" in
+      run) local program=$6; shift 7; "$program" "\${@//$VOLUMES/$FOLDER}" ;;
+      up) ${process.execPath} ${composeFolder}/prepare.ts "$FOLDER" ;;
+    esac
+  }`;
+  const follow = async (commands: string) => {
+    const env = {
+      PATH: process.env['PATH'],
+      FOLDER: folder,
+      VOLUMES: '/var/lib/webcapture',
+      WEBCAPTURE_REGION: 'us-east',
+    };
+    await promisify(execFile)('bash', ['--norc', '-euc', `${docker}\n${commands}`], { env });
+    const read = async (file: string) => parseEnv(await readFile(join(folder, file), 'utf8'));
+    const names = ['nats/passwords.env', 'front/secrets.env', 'controller/secrets.env', 'renderer/secrets.env'];
+    const [nats = {}, front = {}, controller = {}, renderer = {}] = await Promise.all(names.map(read));
+    expect(front['WEBCAPTURE_NATS_PASSWORD']).toBe(nats['front']);
+    expect(controller['WEBCAPTURE_NATS_PASSWORD']).toBe(nats['controller']);
+    expect(renderer['WEBCAPTURE_NATS_PASSWORD']).toBe(nats['renderer-us-east']);
+    expect(renderer['WEBCAPTURE_SECRETS_KEY']).toBe(front['WEBCAPTURE_SECRETS_KEY']);
+    return { nats, token: front['WEBCAPTURE_ADMIN_TOKEN'] ?? '', key: front['WEBCAPTURE_SECRETS_KEY'] ?? '' };
+  };
+  const guide = await readFile(join(root, 'docs/docker.md'), 'utf8');
+  const section = guide.split('\n## Replace a secret\n')[1]?.split('\n## ')[0] ?? '';
+  const blocks = Array.from(section.matchAll(/^```sh\n(.*?)^```/gms), ([, block = '']) => block);
+  expect(blocks).toHaveLength(3);
+
+  const first = await follow('docker compose up');
+  const second = await follow(blocks[0] ?? '');
+  expect(second).toEqual({ ...first, token: expect.stringMatching(/^[\w-]{32}$/) as string });
+  expect(second.token).not.toBe(first.token);
+  const third = await follow(blocks[1] ?? '');
+  expect(Object.keys(third.nats)).toEqual(Object.keys(first.nats));
+  for (const [name, password] of Object.entries(third.nats)) expect(password).not.toBe(first.nats[name]);
+  const { key } = await follow(blocks[2] ?? '');
+  expect(key).toMatch(new RegExp(`^[0-9a-f]{64},${first.key}$`));
 });
 
 /** Returns the files of secrets by their path, after a check that no other user can read them. */
