@@ -70,6 +70,21 @@ test(
   helmDeadlineMs,
 );
 
+test('docs/regions.md creates each password before the values of NATS read it', async () => {
+  const page = await readFile(new URL('../../../docs/regions.md', import.meta.url), 'utf8');
+  const created = new Set<string>();
+  const commands: string[] = [];
+  for (const [, users, args] of page.matchAll(/for user in (.*?); do|nats-users -- (.*) > nats-users\.yaml/g)) {
+    for (const user of users?.split(' ') ?? []) created.add(`${user}-password`);
+    if (args === undefined) continue;
+    commands.push(args);
+    const { container } = await print(args.split(' '));
+    const keys = Object.values(container.env).map(({ valueFrom }) => valueFrom.secretKeyRef.key);
+    expect({ args, missing: keys.filter((key) => !created.has(key)) }).toEqual({ args, missing: [] });
+  }
+  expect(commands).toHaveLength(3);
+});
+
 test('users of a leaf node can use the domain of the fleet, but not the leaf node', async () => {
   const { config } = await print(['asia-southeast', '--satellite', 'asia-southeast', '--domain', 'hub']);
   const text = JSON.stringify(config);
