@@ -158,13 +158,32 @@ describe('the examples', () => {
   });
 });
 
-test('no page starts a port-forward in the background, whose port a following command would use before it is open', async () => {
+/** The pages with commands for operators, relative to the folder of the chart. */
+async function operatorPages(): Promise<string[]> {
   const docs = await readdir(join(chartFolder, '../../docs'), { recursive: true });
-  const pages = [
+  return [
     'README.md',
     'templates/NOTES.txt',
     ...docs.filter((it) => it.endsWith('.md')).map((it) => `../../docs/${it}`),
   ];
+}
+
+test('commands use the chart by a variable that their page explains, because only a checkout has its folder', async () => {
+  const fromFolder: string[] = [];
+  const unexplained: string[] = [];
+  for (const page of await operatorPages()) {
+    const text = await read(page);
+    if (/^ *helm (install|upgrade) .* charts\/webcapture /m.test(text)) fromFolder.push(page);
+    const isExplained = /^ *chart=|README\.md#install\)/m.test(text) || page.includes('/runbooks/');
+    if (/^ *helm .*\$chart /m.test(text) && !isExplained) unexplained.push(page);
+  }
+  // The page of GKE begins with a checkout, and the README also has the commands for a checkout.
+  expect(fromFolder.toSorted()).toEqual(['../../docs/gke.md', 'README.md']);
+  expect(unexplained).toEqual([]);
+});
+
+test('no page starts a port-forward in the background, whose port a following command would use before it is open', async () => {
+  const pages = await operatorPages();
   const racing = await Promise.all(
     pages.map(async (page) =>
       ((await read(page)).match(/^.*port-forward[^\n]*&.*$/gm) ?? []).map((line) => `${page}: ${line}`),

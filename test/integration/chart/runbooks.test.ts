@@ -136,6 +136,8 @@ test(
 test('the pod of the runbooks reaches the embedded NATS as the user operator', async () => {
   const guide = await readFile(new URL('README.md', folder), 'utf8');
   const pod = parse(/# nats-box\.yaml\n(.*?)```/s.exec(guide)?.[1] ?? '') as KubeObject;
+  const cronJob = new URL('../../charts/webcapture/examples/backup-cronjob.yaml', folder);
+  expect(await readFile(cronJob, 'utf8')).toContain(`image: ${podOf(pod)?.containers[0]?.image}\n`);
   const secret = { name: 'webcapture-nats-auth', key: 'operator-password' };
   expect(podOf(pod)?.containers[0]?.env).toContainEqual({
     name: 'NATS_PASSWORD',
