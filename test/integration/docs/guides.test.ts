@@ -11,12 +11,21 @@ import { agents } from './guides/agents.ts';
 import type { Guide } from './guides/guide.ts';
 import { login } from './guides/login.ts';
 import { openGraphImages } from './guides/open-graph-images.ts';
+import { pageChanges } from './guides/page-changes.ts';
 import { pdfInvoices } from './guides/pdf-invoices.ts';
 import { siteArchive } from './guides/site-archive.ts';
 import { visualRegression } from './guides/visual-regression.ts';
 import { blocksOf, Workplace } from './guides/workplace.ts';
 
-const guides: readonly Guide[] = [login, pdfInvoices, openGraphImages, visualRegression, siteArchive, agents];
+const guides: readonly Guide[] = [
+  login,
+  pdfInvoices,
+  openGraphImages,
+  visualRegression,
+  pageChanges,
+  siteArchive,
+  agents,
+];
 
 /** The addresses in the guides, and those that replace them. Nothing else in the guides is changed. */
 const replacements = (site: string, service: string): Readonly<Record<string, string>> => ({

@@ -95,7 +95,8 @@ export class Workplace {
    */
   async runBlocks(blocks: readonly Block[]): Promise<string[]> {
     const outputs: string[] = [];
-    const script: string[] = [];
+    // A program that a guide starts in the background ends with the script, also if a command fails.
+    const script = ["trap 'kill $(jobs -p) 2> /dev/null || true' EXIT"];
     for (const { language, code, line } of blocks) {
       const command = language === 'sh' ? code : await this.#write(language, code);
       if (command === null) throw new Error(`line ${line}: the ${language} block does not say how to use it`);
