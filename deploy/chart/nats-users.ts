@@ -1,22 +1,31 @@
-// Prints the accounts and users of your own NATS servers, from the chart's list of permissions:
-//   npm run --silent nats-users -- us-east --satellite asia-southeast > nats-users.yaml
-//   --satellite <region>   a region whose renderers run in another cluster than the hub
-//   --format chart         values of the official NATS chart (default)
-//   --format conf          a part of the configuration file of a server
-//   --format nsc           commands for servers in operator mode (JWT)
-//   --prefix <name>        the prefix of the fleet (nats.prefix), which names of users and of their accounts also have
-//   --domain <name>        the accounts of a leaf node; <name> is the JetStream domain of the fleet
-//   --second <service>=<name>   second users of a service, for a rotation: renderer=renderer2
-//   --secret <name>        the Secret with the passwords, in the namespace of NATS; its keys are in the README of the chart
-// The configuration file reads the passwords from variables.
-import { parseArgs } from 'node:util';
+// Prints the accounts and users of your own NATS servers, from the chart's list of permissions.
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { isNamePrefix, namePrefixRule } from '@webcapture/shared/nats/streams.ts';
 import { isRegion, regions as allRegions } from '@webcapture/shared/runtime/regions.ts';
 import { accountsOf, mainAccount, nameOf, type NatsUser } from '../local/nats-users.ts';
 
-const { values, positionals } = parseArgs({
+const usage = `Usage: npm run --silent nats-users -- REGION... [--satellite REGION]... > nats-users.yaml
+
+Prints the accounts and users of your own NATS servers, with the permissions that webcapture needs.
+
+  REGION                   a region whose renderers run in the cluster of the hub
+  --satellite REGION       a region whose renderers run in another cluster than the hub
+  --format chart           values of the official NATS chart (default)
+  --format conf            a part of the configuration file of a server, which reads the passwords from variables
+  --format nsc             commands for servers in operator mode (JWT)
+  --prefix NAME            the prefix of the fleet (nats.prefix), which names of users and of their accounts also have
+  --domain NAME            the accounts of a leaf node; NAME is the JetStream domain of the fleet
+  --second SERVICE=NAME    second users of a service, for a rotation: renderer=renderer2
+  --secret NAME            the Secret with the passwords, in the namespace of NATS (default webcapture-nats); its keys are
+                           in the README of the chart
+
+Regions: ${allRegions.join(', ')}
+`;
+
+const { values, positionals } = parsed({
   allowPositionals: true,
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     satellite: { type: 'string', multiple: true, default: [] },
     second: { type: 'string', multiple: true, default: [] },
     secret: { type: 'string', default: 'webcapture-nats' },
@@ -25,6 +34,10 @@ const { values, positionals } = parseArgs({
     format: { type: 'string', default: 'chart' },
   },
 });
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit();
+}
 const regions = [...positionals, ...values.satellite];
 const unknown = regions.find((region) => !isRegion(region));
 if (regions.length === 0 || unknown !== undefined) {
@@ -84,6 +97,14 @@ if (values.format === 'conf') {
   // The output is JSON, which is valid YAML.
   const chart = { config: { merge: { accounts } }, container: { env: Object.fromEntries(env) as object } };
   process.stdout.write(`${JSON.stringify(chart, null, 2)}\n`);
+}
+
+function parsed<const Config extends ParseArgsConfig>(config: Config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    return fail(`${(error as Error).message}\n\n${usage}`);
+  }
 }
 
 /** The official chart removes the quotes, so that the server reads a variable. */

@@ -134,8 +134,15 @@ test('commands for servers in operator mode create the same accounts', async () 
   expect(streamed).toEqual(exports.map(({ service }) => service));
 });
 
-test('an unknown region is refused', async () => {
+test('--help explains the options, and an unknown option or region is refused', async () => {
+  const { stdout } = await run(process.execPath, [command, '--help']);
+  for (const option of ['satellite', 'format', 'prefix', 'domain', 'second', 'secret'])
+    expect(stdout).toContain(`  --${option} `);
   await expect(run(process.execPath, [command, 'mars'])).rejects.toThrow(/There is no region mars/);
+  await expect(run(process.execPath, [command, 'us-east', '--satelite', 'us-west'])).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^Unknown option '--satelite'.*\n\nUsage: npm run/) as string,
+  });
 });
 
 test('second users for a rotation have the permissions and the account of the first ones', async () => {
