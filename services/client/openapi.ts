@@ -1598,17 +1598,24 @@ export interface components {
             blank: boolean;
             /** @description Whether the page showed a bot check. */
             challenge: boolean;
+            /** @description Steps of the capture, or of its latest refresh. Without answerMs, they add up to processingTimeMs, with answerMs to the time from the acceptance to the response. A response from the cache has the steps of the earlier capture. */
             timings: {
                 /** @description Time from the acceptance of the request to the start of rendering. */
                 queueMs: number;
+                /** @description Time from the start of rendering to the navigation: opening the page, and setting it up for the options. Captures of version 0.2.0 do not have it. */
+                openMs?: number;
                 /** @description Time until the page reached the event in waitUntil. */
                 navigateMs: number;
                 /** @description Time spent waiting for images and the delay, and preparing a full page. */
                 settleMs: number;
                 /** @description Time spent taking and encoding the screenshot. */
                 shootMs: number;
-                /** @description Time spent storing the file. */
+                /** @description Time spent storing the file, and before that collecting the diagnostics. */
                 storeMs: number;
+                /** @description Time from the arrival of the result at the front to the end of the capture: accepting the file. Captures of version 0.2.0 do not have it. */
+                resultMs?: number;
+                /** @description Time from the end of the capture to the response: writing the record. Only in the response to the request that waited for the capture, and its repetitions. Background captures, refreshes and GET requests do not have it. */
+                answerMs?: number;
             };
         };
         CaptureRequest: {

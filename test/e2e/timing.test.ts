@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 const fleet = useFleet();
@@ -26,12 +27,19 @@ describe.concurrent('timeout', () => {
   });
 });
 
-test('the times of the report fit into the time in the response, and that into the time of the client', async () => {
-  const body = { url: site().url('/late-load', { delay: 600 }), delay: 400 };
-  const answer = await fleet().api.capture(body);
-  const { processingTimeMs, report } = answer.body?.data ?? { processingTimeMs: Number.NaN, report: undefined };
-  const parts = Object.values(report?.timings ?? {}).reduce((sum, ms) => sum + ms, 0);
-  expect(parts).toBeGreaterThanOrEqual(980);
-  expect(parts).toBeLessThanOrEqual(processingTimeMs + 5);
-  expect(processingTimeMs).toBeLessThanOrEqual(Math.ceil(answer.ms));
+test('the steps of the report add up to the time in the response, and with the answer to the time of the client', async () => {
+  const { api } = fleet();
+  // Another program can delay the way of the response to the client. In this case, the capture is repeated.
+  const { ms, processingTimeMs, steps, answerMs } = await until('a capture that the client gets at once', async () => {
+    const answer = await api.capture({ url: site().url('/late-load', { delay: 600 }), delay: 400 });
+    const { report, processingTimeMs = Number.NaN } = answer.body?.data ?? {};
+    const { answerMs = Number.NaN, ...timings } = report?.timings ?? {};
+    const steps = Object.values(timings).reduce((sum, ms) => sum + ms, 0);
+    const isWhole = answer.ms - steps - answerMs <= 0.1 * answer.ms + 20;
+    return isWhole && { ms: answer.ms, processingTimeMs, steps, answerMs };
+  });
+  expect(steps).toBeGreaterThanOrEqual(980);
+  // Each step is rounded.
+  expect(Math.abs(steps - processingTimeMs)).toBeLessThanOrEqual(5);
+  expect(processingTimeMs + answerMs).toBeLessThanOrEqual(Math.ceil(ms));
 });

@@ -249,7 +249,7 @@ const report = {
   strategy: 'single',
   truncated: false,
   blank: false,
-  timings: { queueMs: 1, navigateMs: 1, settleMs: 1, shootMs: 1, storeMs: 1 },
+  timings: { queueMs: 1, openMs: 1, navigateMs: 1, settleMs: 1, shootMs: 1, storeMs: 1 },
 };
 const failed = result({ kind: 'failed', code: 'CAPTURE_FAILED', message: 'x' });
 const completed = result({ kind: 'completed', upload, report, ageMs: 1 });

@@ -134,6 +134,7 @@ export class TestEngine {
       ...(request.reuseFor !== undefined && { reuseFor: request.reuseFor }),
       signal: request.signal ?? new AbortController().signal,
       deadline: Date.now() + (request.deadlineMs ?? 60_000),
+      takenAt: performance.now(),
     });
   }
 

@@ -28,7 +28,7 @@ export const defaultOptions: RenderOptions = {
   },
 };
 
-export const plainReport: CaptureReport = {
+export const plainReport = {
   httpStatus: 200,
   finalUrl: 'https://example.com/',
   title: 'A page',
@@ -39,8 +39,12 @@ export const plainReport: CaptureReport = {
   truncated: false,
   blank: false,
   challenge: false,
-  timings: { queueMs: 1, navigateMs: 2, settleMs: 3, shootMs: 4, storeMs: 5 },
-};
+  timings: { queueMs: 1, openMs: 1, navigateMs: 2, settleMs: 3, shootMs: 4, storeMs: 5 },
+} satisfies CaptureReport;
+
+/** Returns the response of POST /capture as later requests get it: without the time until the first response. */
+export const withoutAnswerMs = <T>(response: T): T =>
+  JSON.parse(JSON.stringify(response, (name, value: unknown) => (name === 'answerMs' ? undefined : value))) as T;
 
 /** A renderer's report of a capture of {@link newRecord}. */
 export function newOutcome(changes: Partial<CaptureOutcome> = {}): CaptureOutcome {

@@ -36,6 +36,7 @@ export const requestOf = (options: Partial<RenderOptions>, deadlineMs = 60_000):
   ownBrowser: false,
   signal: new AbortController().signal,
   deadline: Date.now() + deadlineMs,
+  takenAt: performance.now(),
 });
 
 /** Renders a page without a browser. Returns the rendering or the error that was thrown. */

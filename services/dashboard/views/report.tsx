@@ -88,20 +88,24 @@ function cost(fromCache: boolean, tokens: number): string {
 }
 
 /** A response from the cache contains the steps of the earlier capture, but the duration of its own request. */
-function totalTime({ fromCache, processingTimeMs }: CaptureResult, steps: readonly BarPart[]): string {
-  if (!fromCache) return `Time: ${formatDuration(processingTimeMs)}`;
+function totalTime({ fromCache, processingTimeMs, report }: CaptureResult, steps: readonly BarPart[]): string {
+  if (!fromCache) return `Time: ${formatDuration(processingTimeMs + (report.timings.answerMs ?? 0))}`;
   return `Time of the earlier capture: ${formatDuration(steps.reduce((sum, { value }) => sum + value, 0))}`;
 }
 
 /** The steps of a capture, for a bar. */
 function timingsOf({ report: { timings } }: CaptureResult): readonly BarPart[] {
-  const part = (label: string, value: number) => ({ label, value, text: formatDuration(value) });
+  const part = (label: string, value: number | undefined) =>
+    value === undefined ? [] : [{ label, value, text: formatDuration(value) }];
   return [
-    part('queue', timings.queueMs),
-    part('navigate', timings.navigateMs),
-    part('settle', timings.settleMs),
-    part('shoot', timings.shootMs),
-    part('store', timings.storeMs),
+    ...part('queue', timings.queueMs),
+    ...part('open', timings.openMs),
+    ...part('navigate', timings.navigateMs),
+    ...part('settle', timings.settleMs),
+    ...part('shoot', timings.shootMs),
+    ...part('store', timings.storeMs),
+    ...part('result', timings.resultMs),
+    ...part('answer', timings.answerMs),
   ];
 }
 

@@ -46,14 +46,14 @@ export function Bar({
     <figure class="bar" aria-label={label}>
       <div class="bar-track" aria-hidden="true">
         {parts.map(({ label: name, value }, index) => (
-          <span key={name} class={`bar-part color-${index % 6}`} style={{ width: `${(100 * value) / whole}%` }} />
+          <span key={name} class={`bar-part color-${index % 8}`} style={{ width: `${(100 * value) / whole}%` }} />
         ))}
       </div>
       <figcaption>
         <ul class="legend">
           {parts.map(({ label: name, text }, index) => (
             <li key={name}>
-              <span class={`legend-mark color-${index % 6}`} aria-hidden="true" />
+              <span class={`legend-mark color-${index % 8}`} aria-hidden="true" />
               {name} <b>{text}</b>
             </li>
           ))}

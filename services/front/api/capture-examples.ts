@@ -98,8 +98,14 @@ export const resultExample: CaptureResult = {
     truncated: false,
     blank: false,
     challenge: false,
-    timings: { queueMs: 4, navigateMs: 911, settleMs: 203, shootMs: 260, storeMs: 21 },
+    timings: { queueMs: 4, openMs: 15, navigateMs: 911, settleMs: 203, shootMs: 260, storeMs: 21, resultMs: 18 },
   },
+};
+
+/** Result in the response to the request that waited for the capture. */
+export const awaitedExample: CaptureResult = {
+  ...resultExample,
+  report: { ...resultExample.report, timings: { ...resultExample.report.timings, answerMs: 12 } },
 };
 
 /** Result of a request with `extract` ["links", "markdown", "metadata"]. */

@@ -25,6 +25,7 @@ import {
   setRateLimitHeaders,
 } from './answers.ts';
 import {
+  awaitedExample,
   extractedExample,
   progressExamples,
   queuedExample,
@@ -205,7 +206,7 @@ export const idempotentReplayedHeader = {
 
 const progressText = [
   ...progressExamples.map((progress) => ['progress', progress] as const),
-  ['result', success(resultExample)] as const,
+  ['result', success(awaitedExample)] as const,
 ]
   .map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   .join('');
@@ -235,7 +236,7 @@ const createCaptureDocument = {
         'application/json': {
           schema: successSchema(Type.Union([captureResultSchema, pendingCaptureSchema])),
           examples: {
-            completed: example('Completed', success(resultExample)),
+            completed: example('Completed', success(awaitedExample)),
             cached: example(
               'Completed, from the cache',
               success({ ...resultExample, fromCache: true, tokenCost: 0, processingTimeMs: 2 }),

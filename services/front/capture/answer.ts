@@ -1,4 +1,4 @@
-import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { type CaptureOutcome, type CaptureRecord, withTimings } from '@webcapture/shared/captures/capture-record.ts';
 import { pendingView, resultView } from '@webcapture/shared/captures/view.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { KeptAnswer } from '../idempotency/keys.ts';
@@ -41,6 +41,16 @@ export function answerOfEnd(
   if (wantsFile && outcome !== undefined) return { uuid, region, data: null, file: { record, outcome, bytes } };
   const fromCacheMs = fromCache ? Math.round(performance.now() - startedAt) : undefined;
   return { uuid, region, record, data: resultView(record, { cdnUrl, now: now(), fromCacheMs }) };
+}
+
+/** Returns the response to the request that waited for the capture, with the time since the capture has ended. */
+export function awaitedAnswer(
+  { record, bytes }: { record: CaptureRecord; bytes: Buffer | null },
+  options: AnswerOptions,
+): CaptureAnswer {
+  const now = options.now();
+  const answerMs = Math.max(0, now - (record.endedAt ?? now));
+  return answerOfEnd({ record: withTimings(record, { answerMs }), bytes, fromCache: false }, options);
 }
 
 /** Returns the response for a queued background capture. */

@@ -23,6 +23,7 @@ import {
 } from './accept-request.ts';
 import {
   answerOfEnd,
+  awaitedAnswer,
   keyedCapture,
   queuedAnswer,
   replayedAnswer,
@@ -253,7 +254,7 @@ export class CapturePipeline {
 
     // Respond.
     if (clientGone.aborted) return null;
-    return answerOfEnd({ record: assertCompleted(end.record), bytes: end.bytes, fromCache: false }, view);
+    return awaitedAnswer({ record: assertCompleted(end.record), bytes: end.bytes }, view);
   }
 
   /**

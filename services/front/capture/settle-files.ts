@@ -1,6 +1,6 @@
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { type CaptureRecord, withTimings } from '@webcapture/shared/captures/capture-record.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { complete, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { maxStoredBytes, removableNamesOf } from '@webcapture/shared/files/extracted-file.ts';
@@ -80,7 +80,8 @@ export async function acceptFiles(
     ...(kept === undefined ? {} : { earlier: kept.earlier }),
     ...(compared === undefined ? {} : { comparison: compared.comparison }),
   };
-  const transition = resealing(complete(ticket.revision, shown, file.expiresAt, stored), deps.secretsKeys);
+  const completed = complete(ticket.revision, shown, file.expiresAt, stored);
+  const transition = resealing(withResultMs(completed, context.at), deps.secretsKeys);
   return { transition, file, bytes, release: (isStored: boolean) => compared?.release(isStored) };
 }
 
@@ -138,4 +139,12 @@ export async function discardFiles(
 /** Adds the time that the job waited, including the transport of job and result, which a renderer cannot measure. */
 function withQueueMs(report: CaptureReport, queueMs: number): CaptureReport {
   return { ...report, timings: { ...report.timings, queueMs: Math.max(0, Math.round(queueMs)) } };
+}
+
+/** Adds the time from the arrival of the result to the end of the capture. @param arrivedAt Unix milliseconds by the server's clock */
+function withResultMs(transition: Transition, arrivedAt: number): Transition {
+  return (record, now) => {
+    const next = transition(record, now);
+    return next && withTimings(next, { resultMs: Math.max(0, now - arrivedAt) });
+  };
 }

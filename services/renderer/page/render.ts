@@ -61,6 +61,8 @@ export interface RenderRequest {
   readonly signal: AbortSignal;
   /** Unix milliseconds. The whole rendering must end before this time. */
   readonly deadline: number;
+  /** Time at which the job was taken, by `performance.now()`: the start of `openMs`. */
+  readonly takenAt: number;
   /**
    * Settles when the response has been sent. Then the page is closed and the next one prepared. Both take processor time, which the
    * remaining work for the response needs first. If undefined, they run immediately.
@@ -173,7 +175,7 @@ async function renderIn(
   // The job omits this option if it has the default value.
   const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
   const options = { ...request.options, pdf };
-  const elapsed = stopwatch();
+  const elapsed = stopwatch(request.takenAt);
   const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
   trace.blocking = blocking;
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
@@ -191,6 +193,7 @@ async function renderIn(
   await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
   open.deadline.causedBy = 'page';
   trace.begin('navigation');
+  const openMs = elapsed();
   const late = await navigate(open, source, options);
   // The page reached the state only because a request was dropped.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
@@ -262,7 +265,7 @@ async function renderIn(
       ...(scriptError === undefined ? {} : { scriptError }),
       truncated: settled.fullPage?.truncated ?? false,
       blank: picture.blank,
-      timings: { navigateMs, settleMs, shootMs },
+      timings: { openMs, navigateMs, settleMs, shootMs },
     },
   };
 }
@@ -362,9 +365,9 @@ function explain(error: unknown, causedBy: FailureCause): ServiceError {
   return toServiceError(error, 'CAPTURE_FAILED');
 }
 
-/** Returns a function that returns the milliseconds since its last call, or since its creation. */
-function stopwatch(): () => number {
-  let last = performance.now();
+/** Returns a function that returns the milliseconds since its last call. @param startedAt the start of the first call's time */
+function stopwatch(startedAt: number): () => number {
+  let last = startedAt;
   return () => {
     const ms = performance.now() - last;
     last += ms;

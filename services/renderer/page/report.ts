@@ -7,7 +7,7 @@ import { readPageFacts } from './scripts/measures.ts';
 
 /** The part of the report that the rendering provides. Queueing and storing add their parts. */
 export type RenderReport = Omit<CaptureReport, 'timings'> & {
-  readonly timings: Pick<CaptureReport['timings'], 'navigateMs' | 'settleMs' | 'shootMs'>;
+  readonly timings: Required<Pick<CaptureReport['timings'], 'openMs' | 'navigateMs' | 'settleMs' | 'shootMs'>>;
 };
 
 type PageReport = Pick<RenderReport, 'httpStatus' | 'finalUrl' | 'title' | 'challenge'>;

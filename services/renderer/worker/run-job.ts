@@ -225,6 +225,7 @@ async function capture(
       signal,
       answered: answered.promise,
       deadline,
+      takenAt: delivered.takenAt,
     });
     const capturedAt = performance.now();
     // The slot is free, because the following steps wait for the network and use little processor time.
@@ -234,8 +235,9 @@ async function capture(
     const { sent, stored } = uploadFiles(rendering, job, deadline, deps);
     const session = rendering.session && sealState?.(rendering.session);
     const completed = (uploads: Uploads) => {
-      const ageMs = performance.now() - capturedAt;
-      const report = reportOf(rendering, queueMs, ageMs);
+      const now = performance.now();
+      const ageMs = now - capturedAt;
+      const report = reportOf(rendering, queueMs, now - delivered.takenAt);
       const { pages, ignored } = rendering;
       const facts = {
         ...(pages === undefined ? {} : { pages }),
@@ -307,9 +309,11 @@ function limitsOf(
   };
 }
 
-function reportOf({ report }: Rendering, queueMs: number, storeMs: number) {
-  const { navigateMs, settleMs, shootMs } = report.timings;
-  const timings = { queueMs, navigateMs, settleMs, shootMs, storeMs };
+/** @param elapsedMs time since the job was taken, which is the sum of the steps except `queueMs` */
+function reportOf({ report }: Rendering, queueMs: number, elapsedMs: number) {
+  const { openMs, navigateMs, settleMs, shootMs } = report.timings;
+  const storeMs = Math.max(0, elapsedMs - openMs - navigateMs - settleMs - shootMs);
+  const timings = { queueMs, openMs, navigateMs, settleMs, shootMs, storeMs };
   const rounded = Object.fromEntries(Object.entries(timings).map(([name, ms]) => [name, Math.round(ms)]));
   // The page determines the length of its address, and fronts refuse addresses that are too long.
   return { ...report, finalUrl: report.finalUrl.slice(0, maxTextLength), timings: rounded as typeof timings };

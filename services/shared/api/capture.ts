@@ -64,16 +64,38 @@ export const reportSchema = Type.Object({
       'Whether the image has a single color. Of a PDF: whether its pages show nothing but one plain background.',
   }),
   challenge: Type.Boolean({ description: 'Whether the page showed a bot check.' }),
-  timings: Type.Object({
-    queueMs: milliseconds('Time from the acceptance of the request to the start of rendering.'),
-    navigateMs: milliseconds('Time until the page reached the event in waitUntil.'),
-    settleMs: milliseconds('Time spent waiting for images and the delay, and preparing a full page.'),
-    shootMs: milliseconds('Time spent taking and encoding the screenshot.'),
-    storeMs: milliseconds('Time spent storing the file.'),
-  }),
+  timings: Type.Object(
+    {
+      queueMs: milliseconds('Time from the acceptance of the request to the start of rendering.'),
+      openMs: Type.Optional(
+        milliseconds(
+          'Time from the start of rendering to the navigation: opening the page, and setting it up for the options. Captures of version 0.2.0 do not have it.',
+        ),
+      ),
+      navigateMs: milliseconds('Time until the page reached the event in waitUntil.'),
+      settleMs: milliseconds('Time spent waiting for images and the delay, and preparing a full page.'),
+      shootMs: milliseconds('Time spent taking and encoding the screenshot.'),
+      storeMs: milliseconds('Time spent storing the file, and before that collecting the diagnostics.'),
+      resultMs: Type.Optional(
+        milliseconds(
+          'Time from the arrival of the result at the front to the end of the capture: accepting the file. Captures of version 0.2.0 do not have it.',
+        ),
+      ),
+      answerMs: Type.Optional(
+        milliseconds(
+          'Time from the end of the capture to the response: writing the record. Only in the response to the request that waited for the capture, and its repetitions. Background captures, refreshes and GET requests do not have it.',
+        ),
+      ),
+    },
+    {
+      description:
+        'Steps of the capture, or of its latest refresh. Without answerMs, they add up to processingTimeMs, with answerMs to the time from the acceptance to the response. A response from the cache has the steps of the earlier capture.',
+    },
+  ),
 });
 
 export type CaptureReport = Static<typeof reportSchema>;
+
 export type SoftTimeout = CaptureReport['softTimeouts'][number];
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

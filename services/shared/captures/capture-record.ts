@@ -270,6 +270,14 @@ export interface CaptureRecord {
   readonly diagnostics?: DiagnosticsFile;
 }
 
+/** Returns the record with these times of steps in its report. A record without a report is returned unchanged. */
+export function withTimings(record: CaptureRecord, timings: Partial<CaptureReport['timings']>): CaptureRecord {
+  const { outcome } = record;
+  if (outcome === undefined) return record;
+  const report = { ...outcome.report, timings: { ...outcome.report.timings, ...timings } };
+  return { ...record, outcome: { ...outcome, report } };
+}
+
 /** Converts an error to the failure that a record stores. */
 export const toFailure = <Code extends ErrorCode>({
   code,

@@ -82,6 +82,7 @@ async function show(
       ownBrowser: false,
       signal: new AbortController().signal,
       deadline: Date.now() + captureTimeoutMs,
+      takenAt: performance.now(),
     });
   } catch (error) {
     return { kind, failure: String(error) };

@@ -48,6 +48,7 @@ function capture(engine: RenderEngine, html: string) {
     ownBrowser: false,
     signal: new AbortController().signal,
     deadline: Date.now() + captureTimeoutMs,
+    takenAt: performance.now(),
   });
 }
 

@@ -55,6 +55,7 @@ test('a full page that becomes busy during its screenshot is captured in its pre
       ownBrowser: false,
       signal: new AbortController().signal,
       deadline: Date.now() + 60_000,
+      takenAt: performance.now(),
     },
     {
       browsers: {

@@ -30,7 +30,9 @@ test('the steps of a rendering are spans of its job, one after the other', async
     // OpenTelemetry aligns each span with a clock of whole milliseconds.
     if (before !== undefined) expect(msOf(startTime)).toBeGreaterThan(msOf(before.endTime) - 2);
   }
-  const shoot = recorded.span('shoot');
+  const [open, navigate, shoot] = [recorded.span('open'), recorded.span('navigate'), recorded.span('shoot')];
+  expect(report.timings.openMs).toBeGreaterThan(msOf(open.duration) - 2);
+  expect(report.timings.navigateMs).toBeLessThan(msOf(navigate.duration) + 2);
   expect(msOf(shoot.duration)).toBeGreaterThanOrEqual(report.timings.shootMs * 0.5);
   expect(msOf(shoot.endTime)).toBeLessThanOrEqual(msOf(job.endTime) + 2);
 });

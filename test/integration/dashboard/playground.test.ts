@@ -123,11 +123,18 @@ test('only installed regions are offered', async () => {
     .toEqual(['auto (default)', 'us-east']);
 });
 
-test('the time of a response from the cache is not shown above the steps of the earlier capture', async () => {
+test('the report shows the time of each step, and of a response from the cache the steps of the earlier capture', async () => {
   const page = await open(linkTo({ url: `${site}/cached`, responseCache: { enabled: true } }));
   const report = page.getByRole('region', { name: 'Report' });
+  const steps = async () => {
+    const shown = await report.getByRole('figure', { name: 'Time by steps' }).getByRole('listitem').allInnerTexts();
+    return shown.map((text) => text.trim().split(' ')[0]);
+  };
   await page.getByRole('button', { name: 'Capture', exact: true }).click();
   await report.getByRole('heading', { name: /^Time: / }).waitFor();
+  const earlier = ['queue', 'open', 'navigate', 'settle', 'shoot', 'store', 'result'];
+  expect(await steps()).toEqual([...earlier, 'answer']);
   await page.getByRole('button', { name: 'Capture', exact: true }).click();
   await report.getByRole('heading', { name: /^Time of the earlier capture: / }).waitFor();
+  expect(await steps()).toEqual(earlier);
 });

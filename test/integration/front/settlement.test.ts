@@ -267,7 +267,9 @@ test("the outcome describes the stored file, with the capture time by the server
     width: 1280,
     height: 720,
     capturedAt: at - 250,
-    report: { timings: { queueMs: Math.max(0, at - 1000 - record.acceptedAt) } },
+    report: {
+      timings: { queueMs: Math.max(0, at - 1000 - record.acceptedAt), resultMs: (ended?.endedAt ?? Number.NaN) - at },
+    },
   });
 });
 

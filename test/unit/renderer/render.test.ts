@@ -38,7 +38,7 @@ describe('a rendering', () => {
         strategy: 'single',
         truncated: false,
         blank: false,
-        timings: { navigateMs: duration, settleMs: duration, shootMs: duration },
+        timings: { openMs: duration, navigateMs: duration, settleMs: duration, shootMs: duration },
       },
     });
     expect(stand.releases).toEqual([{ timedOut: false, hasCompleted: true }]);
@@ -48,15 +48,15 @@ describe('a rendering', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('times its steps one after another', async () => {
+  test('times its steps one after another, from the time at which the job was taken', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const after = (ms: number) => () => {
       vi.advanceTimersByTime(ms);
       return { data: drawn };
     };
     const answers = { goto: after(100), waitForAssets: after(20), [shotName]: after(300) };
-    const { rendering } = await rendered({ answers });
-    expect(rendering?.report.timings).toEqual({ navigateMs: 100, settleMs: 20, shootMs: 300 });
+    const { rendering } = await rendered({ answers, request: { takenAt: performance.now() - 40 } });
+    expect(rendering?.report.timings).toEqual({ openMs: 40, navigateMs: 100, settleMs: 20, shootMs: 300 });
   });
 
   test('counts what its proxy has refused', async () => {
