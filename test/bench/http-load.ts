@@ -14,6 +14,7 @@ export interface Load {
 /** In milliseconds. */
 export interface Percentiles {
   readonly p50: number;
+  readonly p95: number;
   readonly p99: number;
   readonly max: number;
 }
@@ -41,7 +42,7 @@ export async function loadOf(load: Load): Promise<LoadResult> {
 export function percentilesOf(times: readonly number[]): Percentiles {
   const all = Float64Array.from(times).toSorted();
   const at = (share: number) => all[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
 }
 
 function requestOf({ url, path, headers, body }: Load): Buffer {

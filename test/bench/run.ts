@@ -14,6 +14,7 @@ import { benchSlots } from './slots/slots.ts';
 import { benchSoak } from './soak/soak.ts';
 import { benchSpeed, turnsNames, type TurnsName } from './speed/speed.ts';
 import { benchStorage } from './storage/storage.ts';
+import { benchTimeline } from './timeline/timeline.ts';
 
 const usage = `npm run bench [-- <part>…]: measures parts of the service and compares each with a peer or a goal in the same run.
 
@@ -25,6 +26,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   pages     captures of third-party pages and what a person sees, as a gallery (runs only if named)
   tiles     whole pages in tiles, and the same pages with a grown viewport (runs only if named)
   slots     captures per second and memory of a renderer with 1 to 4 slots for two cores (some minutes; runs only if named)
+  timeline  the time of each step of captures under load, as a table and a picture (runs only if named)
   neighbors  small captures next to hostile pages (some minutes; runs only if named)
   scale     costs of a large service (some minutes; runs only if named)
   soak      memory over many captures (an hour; runs only if named)
@@ -36,6 +38,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   --write        of speed and slots: also writes the tables to docs/benchmarks.md
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it;
                  of neighbors: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
+  --seconds N    of timeline: duration of the load (60)
   --captures N   ends the soak after N captures (2000)
   --minutes N    ends the soak after N minutes (60)
 `;
@@ -56,6 +59,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   slots: [() => benchSlots({ isQuick: values.quick, write: values.write })],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
+  timeline: [() => benchTimeline({ seconds: Number(values.seconds) })],
   neighbors: [() => benchNeighbors({ only: values.only })],
   pages: [() => benchPages({ only: values.only })],
   tiles: [benchTilesCost],
@@ -87,6 +91,7 @@ function readArguments() {
         turns: { type: 'string', default: 'block' },
         isolation: { type: 'string', default: 'account' },
         write: { type: 'boolean', default: false },
+        seconds: { type: 'string', default: '60' },
         captures: { type: 'string', default: '2000' },
         minutes: { type: 'string', default: '60' },
       },
