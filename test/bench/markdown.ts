@@ -7,17 +7,25 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-const benchmarksPath = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+/** The pages of docs that contain results, by the name of the block. */
+export const pagesOfBlocks = {
+  overview: 'benchmarks.md',
+  speed: 'benchmarks/speed.md',
+  slots: 'benchmarks/slots.md',
+} as const;
+
+const pathOf = (page: string) => fileURLToPath(new URL(`../../docs/${page}`, import.meta.url));
 
 /** Formats a text as prettier does. */
 export async function formatMarkdown(text: string): Promise<string> {
-  return format(text, { ...(await resolveConfig(benchmarksPath)), parser: 'markdown' });
+  return format(text, { ...(await resolveConfig(pathOf(pagesOfBlocks.overview))), parser: 'markdown' });
 }
 
-/** Replaces the results of a part in docs/benchmarks.md. */
-export async function writeBlock(name: string, text: string): Promise<void> {
-  const page = await readFile(benchmarksPath, 'utf8');
-  await writeFile(benchmarksPath, replaceBlock(page, name, await formatMarkdown(text)));
+/** Replaces the results of a part in its page of docs. */
+export async function writeBlock(name: keyof typeof pagesOfBlocks, text: string): Promise<void> {
+  const path = pathOf(pagesOfBlocks[name]);
+  const page = await readFile(path, 'utf8');
+  await writeFile(path, replaceBlock(page, name, await formatMarkdown(text)));
 }
 
 /**

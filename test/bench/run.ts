@@ -35,7 +35,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
                  and short rounds; of slots: one round
   --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
-  --write        of speed and slots: also writes the tables to docs/benchmarks.md
+  --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it;
                  of neighbors: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
   --seconds N    of timeline: duration of the load (60)

@@ -8,9 +8,9 @@ import { fleetContender, startBenchFleet } from '../speed/fleet-contender.ts';
 import { saturateInTurns, settle, totalOf, type SaturatedResult } from '../speed/measure.ts';
 import { benchPages, networkPage, servePages } from '../speed/pages.ts';
 import { ownTimeOf } from '../speed/process-cost.ts';
+import { inMebibytes } from '../speed/report.ts';
 
 const slotsPerTwoCores = [1, 2, 3, 4] as const;
-const mebibyte = 1024 ** 2;
 
 /** Measures a renderer with different numbers of slots for two cores, alternately: one renderer, restarted for each number. */
 export async function benchSlots({ isQuick, write }: { isQuick: boolean; write: boolean }): Promise<void> {
@@ -98,5 +98,3 @@ function largestOf(slots: number, measured: MeasuredSlots): ReadonlyMap<string, 
   const all = (measured.get(slots) ?? []).flat().map(({ memory }) => memory);
   return all.toSorted((a, b) => totalOf(b) - totalOf(a))[0] ?? new Map();
 }
-
-const inMebibytes = (bytes: number) => `${(bytes / mebibyte).toFixed(0)} MiB`;

@@ -1,5 +1,5 @@
 import { tableOf } from '../markdown.ts';
-import type { BenchTask, Contender } from './contender.ts';
+import type { BenchFormat, BenchTask, Contender } from './contender.ts';
 import { totalOf, type SaturatedResult, type SequentialResult } from './measure.ts';
 import { ownTimeOf, withoutIdle, type ProcessorTime } from './process-cost.ts';
 import { meanOf } from './turns.ts';
@@ -106,19 +106,59 @@ export function memoryTable(
   slots: number,
 ) {
   const seen = contenders.filter((contender) => contender.processes().length > 0);
-  const largest = seen.map((contender) => {
-    const all = rows.map(({ results }) => results.get(contender)?.memory ?? new Map<string, number>());
-    return all.toSorted((a, b) => totalOf(b) - totalOf(a))[0] ?? new Map<string, number>();
-  });
+  const largest = seen.map((contender) => largestMemoryOf(contender, rows));
   const kinds = [...new Set(largest.flatMap((memory) => [...memory.keys()]))];
-  const perSlot = (bytes: number | undefined) =>
-    bytes === undefined ? '' : `${(bytes / slots / mebibyte).toFixed(0)} MiB`;
+  const perSlot = (bytes: number | undefined) => (bytes === undefined ? '' : inMebibytes(bytes / slots));
   return tableOf(
     ['process', ...namesOf(seen)],
     [
       ...kinds.map((kind) => [kind, ...largest.map((memory) => perSlot(memory.get(kind)))]),
       ['all', ...largest.map((memory) => perSlot(totalOf(memory)))],
       ['goal', goals.memory, ...blank(seen.slice(1))],
+    ],
+  );
+}
+
+/** Returns the memory by kind of process at the moment at which the processes of a contender used the most. */
+function largestMemoryOf(
+  contender: Contender,
+  rows: readonly Measured<SaturatedResult>[],
+): ReadonlyMap<string, number> {
+  const all = rows.map(({ results }) => results.get(contender)?.memory ?? new Map<string, number>());
+  return all.toSorted((a, b) => totalOf(b) - totalOf(a))[0] ?? new Map<string, number>();
+}
+
+export const inMebibytes = (bytes: number) => `${(bytes / mebibyte).toFixed(0)} MiB`;
+
+const overviewFormats: readonly BenchFormat[] = ['png', 'pdf'];
+
+/** The figures for a choice between the contenders: p50 of sequential captures, captures per second under load, spread, and memory. */
+export function overviewTable(
+  { contenders }: Field,
+  sequential: readonly Measured<SequentialResult>[],
+  saturated: readonly Measured<SaturatedResult>[],
+  slots: number,
+): string {
+  const load = `${slots * 2} clients`;
+  const figures = sequential.flatMap(({ task, results }, index) => {
+    if (!overviewFormats.includes(task.format)) return [];
+    const name = titleOf(task).join(', ');
+    const rates = saturated[index]?.results;
+    return [
+      [`${name}: alone`, ...contenders.map((contender) => `${results.get(contender)?.p50.toFixed(0)} ms`)],
+      [`${name}: ${load}`, ...contenders.map((contender) => `${rateOf(rates?.get(contender)).toFixed(1)}/s`)],
+    ];
+  });
+  const spreadOf = (contender: Contender) =>
+    meanOf(saturated.flatMap(({ results }) => results.get(contender) ?? []).map(({ p50, p99 }) => p99 / p50));
+  const memoryOf = (contender: Contender) =>
+    contender.processes().length === 0 ? '' : inMebibytes(totalOf(largestMemoryOf(contender, saturated)) / slots);
+  return tableOf(
+    ['capture', ...namesOf(contenders)],
+    [
+      ...figures,
+      [`p99 / p50 with ${load}, mean`, ...contenders.map((contender) => ratio(spreadOf(contender)))],
+      ['memory per slot', ...contenders.map(memoryOf)],
     ],
   );
 }

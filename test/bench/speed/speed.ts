@@ -21,6 +21,7 @@ import {
   isolationSaturatedTable,
   isolationSequentialTable,
   memoryTable,
+  overviewTable,
   ownTimeTable,
   saturatedTable,
   sequentialTable,
@@ -40,7 +41,7 @@ export interface SpeedOptions {
   readonly only?: string | undefined;
   /** The isolation of the account whose HTML is captured. */
   readonly isolation: string;
-  /** Whether to write the tables to docs/benchmarks.md. */
+  /** Whether to write the tables to docs/benchmarks.md and docs/benchmarks/speed.md. */
   readonly write: boolean;
 }
 
@@ -80,15 +81,25 @@ export async function benchSpeed(options: SpeedOptions): Promise<void> {
   const field = await startField(parts, fleet, { tools, slots });
   const tasks = tasksOf(benchPages, takes, (page) => ({ url: origin + page.path }));
 
-  const text = [await describeMachine(tools)];
-  if (tasks.length > 0) text.push(...(await measurePages(field, tasks, { plan, turns: options.turns, slots })));
+  const machine = await describeMachine(tools);
+  const text = [machine];
+  const pages = tasks.length > 0 ? await measurePages(field, tasks, { plan, turns: options.turns, slots }) : undefined;
+  text.push(...(pages?.tables ?? []));
   const htmlTasks = tasksOf(htmlPages, takes, ({ html }) => ({ url: '', html }));
   if (htmlTasks.length > 0)
     text.push(...(await measureIsolation(field, fleet, htmlTasks, { plan, slots, isolation: options.isolation })));
 
   const markdown = text.join('\n\n');
   process.stdout.write(`\n${await formatMarkdown(markdown)}`);
-  if (options.write) await writeBlock('speed', markdown);
+  if (!options.write) return;
+  await writeBlock('speed', markdown);
+  if (pages?.overview !== undefined) await writeBlock('overview', `${machine}\n\n${pages.overview}`);
+}
+
+interface MeasuredPages {
+  /** The figures for a choice between the contenders; undefined without sequential captures in blocks. */
+  readonly overview: string | undefined;
+  readonly tables: readonly string[];
 }
 
 async function startField(
@@ -119,42 +130,42 @@ async function measurePages(
   field: Field,
   tasks: readonly BenchTask[],
   { plan, turns, slots }: { readonly plan: Plan; readonly turns: TurnsName; readonly slots: number },
-): Promise<string[]> {
+): Promise<MeasuredPages> {
   const { contenders } = field;
   await warmUp(contenders, tasks, plan);
   const idle = await measureIdle(contenders);
   const blocks = turns === 'capture' ? [] : await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
   const captures = turns === 'block' ? [] : await measureSequential(contenders, tasks, { plan, perTurn: 1 });
   const count = plan.blocks * perBlock;
-  const text: string[] = [];
+  const tables: string[] = [];
   if (blocks.length > 0) {
-    text.push(
+    tables.push(
       `Sequential captures, the contenders alternate after blocks of ${perBlock}: ms, p50 (lowest to highest p50 of a block) / p99 of ${count} captures each:`,
       sequentialTable(field, blocks),
     );
   }
   if (captures.length > 0) {
-    text.push(
+    tables.push(
       `Sequential captures, the contenders alternate after each, so that the deferred work of one slows down the next: ms, p50 (lowest to highest p50 of ${perBlock}) / p99 of ${count} captures each:`,
       sequentialTable(field, captures),
     );
   }
-  if (blocks.length > 0 && captures.length > 0) text.push('Both ways compared:', turnsTable(field, blocks, captures));
+  if (blocks.length > 0 && captures.length > 0) tables.push('Both ways compared:', turnsTable(field, blocks, captures));
 
   const saturated = await measureSaturated(contenders, tasks, { plan, slots });
-  text.push(
+  tables.push(
     `${saturationTitle(plan, slots)}:`,
     saturatedTable(field, saturated),
     'Maximum memory per slot, of all processes (proportional set size):',
     memoryTable(contenders, saturated, slots),
   );
   if (blocks.length > 0) {
-    text.push(
+    tables.push(
       'Processor time of a sequential capture in ms, in blocks, including deferred work and without the idle share: by process of the service, and of Chromium:',
       ownTimeTable(field, blocks, idle),
     );
   }
-  return text;
+  return { overview: blocks.length > 0 ? overviewTable(field, blocks, saturated, slots) : undefined, tables };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { check, resolveConfig } from 'prettier';
 import { describe, expect, test } from 'vitest';
-import { formatMarkdown, replaceBlock, tableOf } from '../../bench/markdown.ts';
+import { formatMarkdown, pagesOfBlocks, replaceBlock, tableOf } from '../../bench/markdown.ts';
 
 const page = '# Title\n\n<!-- bench:speed -->\n\nold\n\n<!-- /bench:speed -->\n\nText after it.\n';
 
@@ -26,10 +26,10 @@ describe('replaceBlock', () => {
   });
 });
 
-test.each(['speed', 'slots'])(
-  'docs/benchmarks.md has a block for %s, and stays formatted after an update',
-  async (name) => {
-    const path = new URL('../../../docs/benchmarks.md', import.meta.url);
+test.each(Object.entries(pagesOfBlocks))(
+  'the block %s is in docs/%s, which stays formatted after an update',
+  async (name, page) => {
+    const path = new URL(`../../../docs/${page}`, import.meta.url);
     const table = tableOf(
       ['page', 'script'],
       [

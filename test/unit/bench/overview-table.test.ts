@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import type { BenchTask, Contender } from '../../bench/speed/contender.ts';
+import type { SaturatedResult, SequentialResult } from '../../bench/speed/measure.ts';
+import { overviewTable } from '../../bench/speed/report.ts';
+
+const contender = (name: string, parts: readonly string[]): Contender => ({
+  name,
+  capture: () => Promise.resolve(),
+  processes: () => parts.map((part) => ({ part, pid: 1 })),
+});
+const [fleet, peer] = [contender('webcapture', ['front']), contender('peer', [])];
+const task = (format: BenchTask['format']): BenchTask => ({
+  page: { name: 'tiny', path: '/tiny', isFullPage: false },
+  url: '',
+  format,
+});
+const percentiles = { p50: 100, p95: 140, p99: 150, max: 200 };
+const sequential = (p50: number): SequentialResult => ({
+  ...percentiles,
+  p50,
+  captures: 60,
+  leastP50: p50,
+  mostP50: p50,
+  cost: undefined,
+});
+const saturated = (perSecond: number, mebibytes: number): SaturatedResult => ({
+  ...percentiles,
+  perSecond,
+  leastPerSecond: perSecond,
+  mostPerSecond: perSecond,
+  time: undefined,
+  memory: new Map([['front', mebibytes * 1024 ** 2]]),
+});
+const measured = <Result>(format: BenchTask['format'], ours: Result, its: Result) => ({
+  task: task(format),
+  results: new Map([
+    [fleet, ours],
+    [peer, its],
+  ]),
+});
+
+test('has the figures of each contender for png and pdf, and the memory of those whose processes are known', () => {
+  const field = { fleet, script: peer, floor: peer, protocol: peer, contenders: [fleet, peer] };
+  const alone = [
+    measured('png', sequential(80.4), sequential(90)),
+    measured('jpeg', sequential(81), sequential(91)),
+    measured('pdf', sequential(70), sequential(60)),
+  ];
+  const loaded = [
+    measured('png', saturated(9.75, 100), saturated(8, 0)),
+    measured('jpeg', saturated(9, 300), saturated(7, 0)),
+    measured('pdf', saturated(11, 200), saturated(12, 0)),
+  ];
+  expect(overviewTable(field, alone, loaded, 2).split('\n')).toEqual([
+    '| capture | webcapture | peer |',
+    '| --- | --- | --- |',
+    '| tiny, png: alone | 80 ms | 90 ms |',
+    '| tiny, png: 4 clients | 9.8/s | 8.0/s |',
+    '| tiny, pdf: alone | 70 ms | 60 ms |',
+    '| tiny, pdf: 4 clients | 11.0/s | 12.0/s |',
+    '| p99 / p50 with 4 clients, mean | 1.50 | 1.50 |',
+    '| memory per slot | 150 MiB |  |',
+  ]);
+});
