@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { PDFDocument } from '@cantoo/pdf-lib';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import type { Batch } from '@webcapture/shared/api/batch.ts';
@@ -11,6 +12,7 @@ import {
   untilLive,
   useDashboard,
 } from '../../harness/dashboard.ts';
+import { makePdf } from '../../harness/make-pdf.ts';
 import { diagnosticsExample } from '../../../services/front/api/capture-examples.ts';
 import { until } from '../../harness/until.ts';
 import { site, useService } from './service.ts';
@@ -233,6 +235,55 @@ test('a failed capture has no card for a picture', async () => {
   const page = await open(`/captures/${uuid}`);
   await page.getByText('The site is unreachable.').waitFor();
   expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).not.toContain('Picture');
+});
+
+/** Captures a PDF that the renderer returns, and opens its page. */
+async function openPdf(bytes: Uint8Array) {
+  const { api, renderer } = service();
+  const fileOf = renderer.fileOf.bind(renderer);
+  renderer.fileOf = () => Buffer.from(bytes);
+  const { uuid } = await api.captured({ url: `${site}/document`, format: 'pdf' });
+  renderer.fileOf = fileOf;
+  return open(`/captures/${uuid}`);
+}
+
+test('the pages of a PDF are shown one at a time, with their text', async () => {
+  const page = await openPdf(await makePdf(['First', 'Second <b>']));
+  const picture = (number: number) => page.getByRole('img', { name: `Page ${number} of Page document`, exact: true });
+  await picture(1).waitFor();
+  await page.getByText('Page 1 of 2', { exact: true }).waitFor();
+  const next = page.getByRole('button', { name: 'Next' });
+  await next.click();
+  await picture(2).waitFor();
+  expect(await next.isDisabled()).toBe(true);
+  const darkest = async () => {
+    const { channels } = await sharp(await picture(2).screenshot()).stats();
+    return channels[0]?.min;
+  };
+  await expect.poll(darkest).toBeLessThan(100);
+  await page.getByText('Text of page 2', { exact: true }).click();
+  await expect.poll(() => page.getByRole('region', { name: 'Text of page 2' }).innerText()).toBe('Second <b>');
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await picture(1).waitFor();
+});
+
+test('a PDF is accessible; one that is encrypted, damaged or too large is a link', { tags: 'long' }, async () => {
+  const pages = await openPdf(await makePdf(['First', 'Second']));
+  await pages.getByText('Text of page 1').click();
+  await expectAllLooks(pages, () => pages.getByRole('img', { name: 'Page 1 of' }).waitFor());
+  const encrypted = await PDFDocument.load(await makePdf(['Secret']));
+  encrypted.encrypt({ userPassword: 'password', ownerPassword: 'password' });
+  for (const [bytes, reason] of [
+    [await encrypted.save(), 'It is encrypted with a password.'],
+    [Buffer.from('%PDF-1.7 damaged'), 'It is damaged, or this browser is too old.'],
+    [Buffer.alloc(30_000_001, '%PDF-1.7'), 'It is larger than 30.0 MB.'],
+  ] as const) {
+    const page = await openPdf(bytes);
+    const shown = page.getByRole('region', { name: 'Picture' });
+    await shown.getByText(reason).waitFor();
+    expect(await shown.getByRole('link', { name: 'Open the PDF' }).getAttribute('href')).toMatch(/\/files\/.*\.pdf$/);
+    await expectAccessible(page);
+  }
 });
 
 test('extracted data is shown as text: its beginning in the page, all of it as a download', async () => {

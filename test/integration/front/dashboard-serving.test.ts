@@ -31,7 +31,7 @@ test('the page is revalidated, its assets are immutable, and its policy blocks o
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'content-security-policy':
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data: https://cdn.test; connect-src 'self' https://cdn.test; frame-ancestors 'none'; form-action 'none'; base-uri 'none'",
+      "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' blob: data: https://cdn.test; connect-src 'self' https://cdn.test; frame-ancestors 'none'; form-action 'none'; base-uri 'none'",
   });
   const assets = (await assetsOf()).filter((path) => path.includes('/assets/'));
   expect(assets.map((path) => path.replace(/^.*\./, '')).toSorted()).toEqual(['css', 'js']);
