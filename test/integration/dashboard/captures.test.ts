@@ -256,10 +256,7 @@ test('the pages of a PDF are shown one at a time, with their text', async () => 
   await next.click();
   await picture(2).waitFor();
   expect(await next.isDisabled()).toBe(true);
-  const darkest = async () => {
-    const { channels } = await sharp(await picture(2).screenshot()).stats();
-    return channels[0]?.min;
-  };
+  const darkest = async () => (await sharp(await picture(2).screenshot()).stats()).channels[0]?.min;
   await expect.poll(darkest).toBeLessThan(100);
   await page.getByText('Text of page 2', { exact: true }).click();
   await expect.poll(() => page.getByRole('region', { name: 'Text of page 2' }).innerText()).toBe('Second <b>');
@@ -348,6 +345,12 @@ test('the page of a batch counts its captures until they have ended, and saves t
 
   await page.getByRole('link', { name: captures[0]?.uuid ?? '' }).click();
   await page.getByRole('region', { name: 'Facts' }).getByRole('link', { name: id }).click();
+  await page.getByRole('heading', { name: 'Batch', exact: true }).waitFor();
+  await page.goto(`${url}/dashboard/#/captures?search=${id}`);
+  await page
+    .getByRole('link', { name: `Batch ${id}` })
+    .first()
+    .click();
   await page.getByRole('heading', { name: 'Batch', exact: true }).waitFor();
   await page.goto(`${url}/dashboard/#/batches/${captures[0]?.uuid}`);
   await page.getByText('NOT_FOUND').waitFor();
