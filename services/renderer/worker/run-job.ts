@@ -311,8 +311,10 @@ function reportOf({ report }: Rendering, queueMs: number, storeMs: number) {
   const { navigateMs, settleMs, shootMs } = report.timings;
   const timings = { queueMs, navigateMs, settleMs, shootMs, storeMs };
   const rounded = Object.fromEntries(Object.entries(timings).map(([name, ms]) => [name, Math.round(ms)]));
-  // The page determines the length of its address, and fronts refuse addresses that are too long.
-  return { ...report, finalUrl: report.finalUrl.slice(0, maxTextLength), timings: rounded as typeof timings };
+  // The page determines the length of its addresses, and fronts refuse addresses that are too long.
+  const finalUrl = report.finalUrl.slice(0, maxTextLength);
+  const responseUrl = report.responseUrl?.slice(0, maxTextLength) ?? null;
+  return { ...report, finalUrl, responseUrl, timings: rounded as typeof timings };
 }
 
 async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {
