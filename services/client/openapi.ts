@@ -1567,7 +1567,9 @@ export interface components {
         CaptureReport: {
             /** @description HTTP status of the page, or null for supplied HTML. */
             httpStatus: number | null;
-            /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+            /** @description URL of the response from which the page was loaded, after HTTP redirects, or null for supplied HTML. `finalUrl` differs if the page then changed its address. Captures of earlier versions do not have it. */
+            responseUrl?: string | null;
+            /** @description URL of the page when it was captured, after redirects, scripts and steps, or about:blank for supplied HTML. */
             finalUrl: string;
             /** @description Title of the page, at most 512 characters. */
             title: string;

@@ -6,6 +6,7 @@ import { CapturesPage } from './pages/captures.tsx';
 import { KeysPage } from './pages/keys.tsx';
 import { OperatorPage } from './pages/operator.tsx';
 import { PlaygroundPage } from './pages/playground/playground.tsx';
+import { SessionsPage } from './pages/sessions.tsx';
 import { UsagePage } from './pages/usage.tsx';
 import { WebhooksPage } from './pages/webhooks.tsx';
 import { DialogHost } from './widgets/dialog.tsx';
@@ -90,6 +91,8 @@ function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): C
       return 'uuid' in rest && <CapturePage uuid={rest.uuid} key={rest.uuid} />;
     case 'batch':
       return 'id' in rest && <BatchPage id={rest.id} key={rest.id} />;
+    case 'sessions':
+      return <SessionsPage />;
     case 'usage':
       return <UsagePage />;
     case 'keys':

@@ -19,7 +19,7 @@ await build({
 });
 const names = await readdir(folder, { recursive: true });
 await Promise.all(
-  names.filter((name) => /\.(js|css|html|svg)$/.test(name)).map((name) => compress(join(folder, name))),
+  names.filter((name) => /\.(m?js|css|html|svg)$/.test(name)).map((name) => compress(join(folder, name))),
 );
 
 async function compress(path: string): Promise<void> {

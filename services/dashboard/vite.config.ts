@@ -15,7 +15,7 @@ export default defineConfig({
   // For `npx vite services/dashboard`, with a front on its usual port. Edits appear immediately.
   server: {
     proxy: {
-      '^/(capture|captures|keys|usage|webhooks|events|admin|devices|files|status|docs|openapi\\.json)([/?]|$)':
+      '^/(capture|captures|batches|sessions|keys|usage|webhooks|events|admin|devices|files|status|docs|openapi\\.json)([/?]|$)':
         'http://127.0.0.1:3000',
     },
   },

@@ -61,6 +61,7 @@ describe('POST /capture', () => {
     expect(Math.abs(createdAt - before / 1000)).toBeLessThan(after - before + 2);
     expect(data.report).toEqual({
       httpStatus: 200,
+      responseUrl: url,
       finalUrl: url,
       title: 'True words',
       images: { loaded: 0, failed: 0, pending: 0 },

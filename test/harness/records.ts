@@ -30,6 +30,7 @@ export const defaultOptions: RenderOptions = {
 
 export const plainReport = {
   httpStatus: 200,
+  responseUrl: 'https://example.com/',
   finalUrl: 'https://example.com/',
   title: 'A page',
   images: { loaded: 0, failed: 0, pending: 0 },

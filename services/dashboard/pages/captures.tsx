@@ -217,22 +217,34 @@ function CaptureRow({ capture }: { readonly capture: Capture }) {
   const title = 'report' in capture ? capture.report.title : '';
   const address = metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url;
   return (
-    <a class="capture-row" href={linkTo('captures', uuid)} onClick={rememberPlace}>
-      <Thumbnail capture={capture} />
-      <span class="capture-words">
-        <UntrustedLine text={title.trim() || address} className="capture-title" />
-        <span class="capture-address muted">
-          {title.trim() !== '' && <UntrustedLine text={address} />}
-          {'error' in capture && <UntrustedLine text={`${capture.error.code}: ${capture.error.message}`} />}
+    <>
+      <a class="capture-row" href={linkTo('captures', uuid)} onClick={rememberPlace}>
+        <Thumbnail capture={capture} />
+        <span class="capture-words">
+          <UntrustedLine text={title.trim() || address} className="capture-title" />
+          <span class="capture-address muted">
+            {title.trim() !== '' && <UntrustedLine text={address} />}
+            {'error' in capture && <UntrustedLine text={`${capture.error.code}: ${capture.error.message}`} />}
+          </span>
+          <span class="capture-facts muted">
+            <StatusBadge capture={capture} />
+            <Ago at={'capturedAt' in metadata ? metadata.capturedAt : acceptedAt(capture)} />
+            <span class="is-minor">{factsOf(capture)}</span>
+            <span class="is-minor">{region}</span>
+          </span>
         </span>
-        <span class="capture-facts muted">
-          <StatusBadge capture={capture} />
-          <Ago at={'capturedAt' in metadata ? metadata.capturedAt : acceptedAt(capture)} />
-          <span class="is-minor">{factsOf(capture)}</span>
-          <span class="is-minor">{region}</span>
-        </span>
-      </span>
-    </a>
+      </a>
+      {'batch' in capture && capture.batch !== undefined && (
+        <a
+          class="capture-batch"
+          href={linkTo('batches', capture.batch)}
+          aria-label={`Batch ${capture.batch}`}
+          onClick={rememberPlace}
+        >
+          Batch
+        </a>
+      )}
+    </>
   );
 }
 

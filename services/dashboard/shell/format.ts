@@ -54,3 +54,8 @@ export function formatAgo(time: string | number, now = Date.now()): string {
   if (size < 2 * yearSeconds) return relative.format(Math.round(seconds / monthSeconds), 'month');
   return relative.format(Math.round(seconds / yearSeconds), 'year');
 }
+
+/** Quotes a word for a POSIX shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

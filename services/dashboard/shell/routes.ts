@@ -3,12 +3,12 @@ import type { Scope } from './key-scopes.ts';
 
 /** The routes. They are read from the URL fragment, which never leaves the browser. */
 export type Route =
-  | { readonly page: 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator' }
+  | { readonly page: SectionName }
   | { readonly page: 'capture'; readonly uuid: string }
   | { readonly page: 'batch'; readonly id: string }
   | { readonly page: 'unknown' };
 
-export type SectionName = 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator';
+export type SectionName = 'playground' | 'captures' | 'sessions' | 'usage' | 'keys' | 'webhooks' | 'operator';
 
 export interface Section {
   readonly name: SectionName;
@@ -21,6 +21,7 @@ export interface Section {
 export const sections: readonly Section[] = [
   { name: 'playground', title: 'Playground', scope: 'capture' },
   { name: 'captures', title: 'Captures', scope: 'read' },
+  { name: 'sessions', title: 'Sessions', scope: 'read' },
   { name: 'usage', title: 'Usage', scope: 'read' },
   { name: 'keys', title: 'Keys', scope: 'manage' },
   { name: 'webhooks', title: 'Webhooks', scope: 'manage' },

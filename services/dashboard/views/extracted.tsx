@@ -1,4 +1,5 @@
 import type { CaptureResult } from '@webcapture/client';
+import type { ComponentChildren } from 'preact';
 import { download } from '../shell/download.ts';
 import { formatBytes, formatNumber } from '../shell/format.ts';
 import { Card } from '../widgets/card.tsx';
@@ -37,15 +38,14 @@ function ExtractedPart({
   readonly uuid: string;
   readonly part: Part;
 }) {
-  const beginning = truncated(shown, maxShownLength);
+  const isCut = truncated(shown, maxShownLength) !== null;
   const blob = () => new Blob([text], { type: 'text/plain;charset=utf-8' });
   return (
-    <details class="extracted">
-      <summary>{title}</summary>
+    <TextPart title={title} text={shown}>
       <div class="extracted-bar">
         <span class="muted">
           {formatBytes(new TextEncoder().encode(text).length)}
-          {beginning !== null && `; the first ${formatNumber(maxShownLength)} characters are shown`}
+          {isCut && `; the first ${formatNumber(maxShownLength)} characters are shown`}
         </span>
         <button
           type="button"
@@ -56,8 +56,28 @@ function ExtractedPart({
           Download
         </button>
       </div>
+    </TextPart>
+  );
+}
+
+/** Text of a page that is shown on request, or its beginning. */
+export function TextPart({
+  title,
+  text,
+  children,
+}: {
+  readonly title: string;
+  /** May contain line breaks, but no other harmful characters; see neutralLines. */
+  readonly text: string;
+  /** Content above the text. */
+  readonly children?: ComponentChildren;
+}) {
+  return (
+    <details class="extracted">
+      <summary>{title}</summary>
+      {children}
       <pre class="untrusted" dir="auto" tabIndex={0} role="region" aria-label={title}>
-        {beginning ?? shown}
+        {truncated(text, maxShownLength) ?? text}
       </pre>
     </details>
   );

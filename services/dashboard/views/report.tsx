@@ -57,16 +57,21 @@ function findingsOf(
     const text = request === undefined ? 'No wait timed out.' : `No wait timed out. Waited for: ${waits(request)}.`;
     findings.push({ tone: 'good', text });
   }
-  if (isOtherAddress(metadata.url, report.finalUrl)) {
-    findings.push({ tone: 'plain', text: 'The address changed to:', quote: report.finalUrl });
+  // The report of an earlier version does not say what changed the address.
+  const { finalUrl, responseUrl = metadata.url } = report;
+  if (responseUrl !== null && isOtherAddress(metadata.url, responseUrl)) {
+    findings.push({ tone: 'plain', text: 'Redirected to:', quote: responseUrl });
+  }
+  if (isOtherAddress(responseUrl ?? metadata.url, finalUrl)) {
+    findings.push({ tone: 'plain', text: 'The address changed to:', quote: finalUrl });
   }
   findings.push({ tone: 'plain', text: `Rendered in ${region}. ${cost(fromCache, tokenCost)}` });
   return findings;
 }
 
-/** Whether a redirect or a script changed the address. A different spelling or fragment does not count. */
-function isOtherAddress(requested: string, final: string): boolean {
-  const [from, to] = [requested, final].map((address) => {
+/** Whether two addresses differ. A different spelling or fragment does not count. */
+function isOtherAddress(before: string, after: string): boolean {
+  const [from, to] = [before, after].map((address) => {
     const url = URL.parse(address);
     if (url !== null) url.hash = '';
     return url?.href ?? address;

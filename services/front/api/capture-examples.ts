@@ -89,6 +89,7 @@ export const resultExample: CaptureResult = {
   },
   report: {
     httpStatus: 200,
+    responseUrl: 'https://example.com/',
     finalUrl: 'https://example.com/',
     title: 'Example Domain',
     images: { loaded: 3, failed: 0, pending: 0 },

@@ -15,6 +15,7 @@ export class MainDocument {
   #moving: Request | undefined;
   #requested: string | undefined;
   #answer: DocumentAnswer | undefined;
+  #firstAnswer: DocumentAnswer | undefined;
   #failure: { readonly url: string; readonly netError: string } | undefined;
   #arrivals = 0;
   readonly #waiting: (() => void)[] = [];
@@ -40,6 +41,11 @@ export class MainDocument {
 
   get answer(): DocumentAnswer | undefined {
     return this.#answer;
+  }
+
+  /** The response from which the first document was loaded, after redirects. */
+  get firstAnswer(): DocumentAnswer | undefined {
+    return this.#firstAnswer;
   }
 
   /** The last navigation if it failed; otherwise undefined. */
@@ -117,6 +123,7 @@ export class MainDocument {
     this.#onMove();
     if (this.#moving !== undefined) {
       this.#arrivals += 1;
+      this.#firstAnswer ??= this.#answer;
       this.#here = this.#moving;
       this.#isCutOff = false;
       const before = this.#cutOff;

@@ -10,7 +10,7 @@ export type RenderReport = Omit<CaptureReport, 'timings'> & {
   readonly timings: Required<Pick<CaptureReport['timings'], 'openMs' | 'navigateMs' | 'settleMs' | 'shootMs'>>;
 };
 
-type PageReport = Pick<RenderReport, 'httpStatus' | 'finalUrl' | 'title' | 'challenge'>;
+type PageReport = Pick<RenderReport, 'httpStatus' | 'responseUrl' | 'finalUrl' | 'title' | 'challenge'>;
 
 const maxTitleCharacters = 512;
 
@@ -20,14 +20,24 @@ export async function describePage({ world, document }: OpenPage): Promise<PageR
     timeoutMs: lastCallTimeoutMs,
     what: 'reading the title',
   });
-  const { answer } = document;
+  const { answer, firstAnswer } = document;
   const fromHtml = answer === undefined || answer.url === htmlUrl;
   return {
     httpStatus: fromHtml ? null : answer.status,
+    responseUrl:
+      firstAnswer === undefined || firstAnswer.url.startsWith(htmlUrl) ? null : withoutLogin(firstAnswer.url),
     finalUrl: facts.url.startsWith(htmlUrl) ? 'about:blank' : facts.url,
     title: [...facts.title].slice(0, maxTitleCharacters).join(''),
     challenge: isChallenge(answer, facts.title, facts.wall),
   };
+}
+
+/** Removes the user name and the password, as the address of a page has none. */
+function withoutLogin(address: string): string {
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 /** Removes duplicates. Keeps the order in which the timeouts occurred. */

@@ -315,8 +315,10 @@ function reportOf({ report }: Rendering, queueMs: number, elapsedMs: number) {
   const storeMs = Math.max(0, elapsedMs - openMs - navigateMs - settleMs - shootMs);
   const timings = { queueMs, openMs, navigateMs, settleMs, shootMs, storeMs };
   const rounded = Object.fromEntries(Object.entries(timings).map(([name, ms]) => [name, Math.round(ms)]));
-  // The page determines the length of its address, and fronts refuse addresses that are too long.
-  return { ...report, finalUrl: report.finalUrl.slice(0, maxTextLength), timings: rounded as typeof timings };
+  // The page determines the length of its addresses, and fronts refuse addresses that are too long.
+  const finalUrl = report.finalUrl.slice(0, maxTextLength);
+  const responseUrl = report.responseUrl?.slice(0, maxTextLength) ?? null;
+  return { ...report, finalUrl, responseUrl, timings: rounded as typeof timings };
 }
 
 async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {

@@ -19,7 +19,16 @@ export const reportSchema = Type.Object({
   httpStatus: Type.Union([Type.Integer(), Type.Null()], {
     description: 'HTTP status of the page, or null for supplied HTML.',
   }),
-  finalUrl: Type.String({ description: 'URL of the page after redirects, or about:blank for supplied HTML.' }),
+  responseUrl: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description:
+        'URL of the response from which the page was loaded, after HTTP redirects, or null for supplied HTML. `finalUrl` differs if the page then changed its address. Captures of earlier versions do not have it.',
+    }),
+  ),
+  finalUrl: Type.String({
+    description:
+      'URL of the page when it was captured, after redirects, scripts and steps, or about:blank for supplied HTML.',
+  }),
   title: Type.String({ description: 'Title of the page, at most 512 characters.' }),
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
   blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),

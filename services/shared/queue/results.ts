@@ -121,8 +121,8 @@ export function parseResult(data: Uint8Array): JobResult | null {
     return { ...value, outcome: { ...outcome, cause: causeOf(outcome.code, outcome.cause) } };
   }
   if (outcome.kind !== 'completed') return { ...value, outcome };
-  const { title, finalUrl, softTimeouts, scriptError = '' } = outcome.report;
-  const lengths = [title, finalUrl, softTimeouts, scriptError].map(({ length }) => length);
+  const { title, finalUrl, responseUrl, softTimeouts, scriptError = '' } = outcome.report;
+  const lengths = [title, finalUrl, responseUrl ?? '', softTimeouts, scriptError].map(({ length }) => length);
   return Math.max(...lengths) > maxTextLength ? null : { ...value, outcome };
 }
 

@@ -69,7 +69,7 @@ describe('supplied HTML', () => {
     const { report, picture } = await shoot(
       `<title>é ü 漢</title><body style="background:#123456"><script>document.title += ' ' + origin + ' ' + isSecureContext</script>`,
     );
-    expect(report).toMatchObject({ httpStatus: null, finalUrl: 'about:blank' });
+    expect(report).toMatchObject({ httpStatus: null, responseUrl: null, finalUrl: 'about:blank' });
     expect(report.title).toBe('é ü 漢 https://html.webcapture.invalid true');
     expect(picture.at(300, 300)).toBe('#123456');
   });
@@ -105,6 +105,6 @@ describe('supplied HTML', () => {
 
   test('may navigate to another page', async () => {
     const { report } = await shoot(`<script>location = '${site.url('/?from=html')}'</script>`);
-    expect(report).toMatchObject({ httpStatus: 200, finalUrl: site.url('/?from=html') });
+    expect(report).toMatchObject({ httpStatus: 200, responseUrl: null, finalUrl: site.url('/?from=html') });
   });
 });

@@ -13,6 +13,7 @@ beforeAll(async () => {
     '/redirect': ({ url }, response) =>
       void response.writeHead(302, { location: decodeURIComponent(url?.split('?')[1] ?? '') }).end(),
     '/script': html('<script>location.replace(decodeURIComponent(location.search.slice(1)))</script>'),
+    '/push': html('<script>history.pushState(null, "", "/pushed")</script>'),
     '/private-images': html('<img src="http://10.1.2.3/a.png"><img src="http://10.1.2.3/b.png">'),
   });
 });
@@ -29,6 +30,13 @@ describe('the report contains', () => {
     const target = site.url('/title').replace('//', '//user:hunter2@');
     const { report } = await engine.render(`${site.url(`/${by}`)}?${encodeURIComponent(target)}`);
     expect(report.finalUrl).toBe(site.url('/title'));
+    const [responseUrl = ''] = report.responseUrl?.split('?') ?? [];
+    expect(responseUrl).toBe(site.url(by === 'redirect' ? '/title' : '/script'));
+  });
+
+  test('the address of the response, also if a script changes that of the page', async () => {
+    const { report } = await engine.render(site.url('/push'));
+    expect(report).toMatchObject({ responseUrl: site.url('/push'), finalUrl: site.url('/pushed') });
   });
 
   test('the number of requests that the egress policy blocked', async () => {

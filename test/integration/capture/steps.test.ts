@@ -42,7 +42,7 @@ test('goto opens a page of the site, with the headers of its origin only, and wa
 
 test('goto to a page with an error status shows that page', async () => {
   const { report } = await engine.render(site.url('/'), { steps: [{ goto: site.url('/missing') }] });
-  expect(report).toMatchObject({ httpStatus: 404, finalUrl: site.url('/missing') });
+  expect(report).toMatchObject({ httpStatus: 404, responseUrl: site.url('/'), finalUrl: site.url('/missing') });
 });
 
 test('goto to a page that redirects to another site fails', async () => {

@@ -92,7 +92,7 @@ describe('keys', () => {
     await page.getByText('Your key does not have the scope manage').waitFor();
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await links.allInnerTexts()).toEqual(['Captures', 'Usage']);
+    expect(await links.allInnerTexts()).toEqual(['Captures', 'Sessions', 'Usage']);
     await expectAccessible(page);
     // The first page that is shown is one that the key may use.
     await page.goto(`${service().url}/dashboard/#/`);
@@ -104,7 +104,7 @@ describe('keys', () => {
     expect(await page.getByText(/^(Refresh|Delete|Open in playground)$/).count()).toBe(0);
     await page.reload();
     await page.getByRole('link', { name: 'Open file' }).waitFor();
-    expect(await links.allInnerTexts()).toEqual(['Captures', 'Usage']);
+    expect(await links.allInnerTexts()).toEqual(['Captures', 'Sessions', 'Usage']);
     await api.call('DELETE', `/keys/${id}`);
     await page.getByText(/The API key was revoked/).waitFor();
     expect(await page.evaluate(() => sessionStorage.getItem('webcapture.key'))).toBe(null);

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { PDFDocument } from '@cantoo/pdf-lib';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import type { Batch } from '@webcapture/shared/api/batch.ts';
@@ -11,6 +12,7 @@ import {
   untilLive,
   useDashboard,
 } from '../../harness/dashboard.ts';
+import { makePdf } from '../../harness/make-pdf.ts';
 import { diagnosticsExample } from '../../../services/front/api/capture-examples.ts';
 import { until } from '../../harness/until.ts';
 import { site, useService } from './service.ts';
@@ -206,22 +208,36 @@ test('the page of a capture shows the options of its request, and opens them in 
   expect(await page.content()).not.toContain(key);
 });
 
-test('a capture of an error page shows its status; a changed spelling of the address is not reported', async () => {
+test('a capture of an error page shows its status; another spelling of the address is not reported', async () => {
   const { api, renderer } = service();
   const plainReportOf = renderer.reportOf;
   renderer.reportOf = (job) => ({ ...plainReportOf(job), httpStatus: 404, finalUrl: `${site}/` });
   const { uuid } = await api.captured({ url: site });
-  renderer.reportOf = (job) => ({ ...plainReportOf(job), finalUrl: `${site}/moved` });
-  const moved = await api.captured({ url: site });
   renderer.reportOf = plainReportOf;
   const page = await open('/captures');
   const row = page.locator(`a[href$="${uuid}"]`);
   await row.getByText('completed, HTTP 404', { exact: true }).waitFor();
   await row.click();
   await page.getByText('The page answered with status 404.').waitFor();
-  expect(await page.getByText('The address changed to:').count()).toBe(0);
-  await page.goto(`${service().url}/dashboard/#/captures/${moved.uuid}`);
-  await page.getByText('The address changed to:').waitFor();
+  expect(await page.getByText(/^(Redirected|The address changed) to:/).count()).toBe(0);
+});
+
+test.each([
+  { by: 'the server', text: 'Redirected to:', responseUrl: `${site}/moved` },
+  { by: 'the page', text: 'The address changed to:', responseUrl: `${site}/` },
+  { by: 'either, in an earlier version', text: 'The address changed to:', responseUrl: undefined },
+])('an address that was changed by $by is shown as such', async ({ text, responseUrl }) => {
+  const { api, renderer } = service();
+  const plainReportOf = renderer.reportOf;
+  renderer.reportOf = (job) => {
+    const { responseUrl: _example, ...report } = plainReportOf(job);
+    return { ...report, finalUrl: `${site}/moved`, ...(responseUrl !== undefined && { responseUrl }) };
+  };
+  const { uuid } = await api.captured({ url: site });
+  renderer.reportOf = plainReportOf;
+  const page = await open(`/captures/${uuid}`);
+  await page.getByText(text).waitFor();
+  expect(await page.getByText(/^(Redirected|The address changed) to:/).count()).toBe(1);
 });
 
 test('a failed capture has no card for a picture', async () => {
@@ -233,6 +249,52 @@ test('a failed capture has no card for a picture', async () => {
   const page = await open(`/captures/${uuid}`);
   await page.getByText('The site is unreachable.').waitFor();
   expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).not.toContain('Picture');
+});
+
+/** Captures a PDF that the renderer returns, and opens its page. */
+async function openPdf(bytes: Uint8Array) {
+  const { api, renderer } = service();
+  const fileOf = renderer.fileOf.bind(renderer);
+  renderer.fileOf = () => Buffer.from(bytes);
+  const { uuid } = await api.captured({ url: `${site}/document`, format: 'pdf' });
+  renderer.fileOf = fileOf;
+  return open(`/captures/${uuid}`);
+}
+
+test('the pages of a PDF are shown one at a time, with their text', async () => {
+  const page = await openPdf(await makePdf(['First', 'Second <b>']));
+  const picture = (number: number) => page.getByRole('img', { name: `Page ${number} of Page document`, exact: true });
+  await picture(1).waitFor();
+  await page.getByText('Page 1 of 2', { exact: true }).waitFor();
+  const next = page.getByRole('button', { name: 'Next' });
+  await next.click();
+  await picture(2).waitFor();
+  expect(await next.isDisabled()).toBe(true);
+  const darkest = async () => (await sharp(await picture(2).screenshot()).stats()).channels[0]?.min;
+  await expect.poll(darkest).toBeLessThan(100);
+  await page.getByText('Text of page 2', { exact: true }).click();
+  await expect.poll(() => page.getByRole('region', { name: 'Text of page 2' }).innerText()).toBe('Second <b>');
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await picture(1).waitFor();
+});
+
+test('a PDF is accessible; one that is encrypted, damaged or too large is a link', { tags: 'long' }, async () => {
+  const pages = await openPdf(await makePdf(['First', 'Second']));
+  await pages.getByText('Text of page 1').click();
+  await expectAllLooks(pages, () => pages.getByRole('img', { name: 'Page 1 of' }).waitFor());
+  const encrypted = await PDFDocument.load(await makePdf(['Secret']));
+  encrypted.encrypt({ userPassword: 'password', ownerPassword: 'password' });
+  for (const [bytes, reason] of [
+    [await encrypted.save(), 'It is encrypted with a password.'],
+    [Buffer.from('%PDF-1.7 damaged'), 'It is damaged, or this browser is too old.'],
+    [Buffer.alloc(30_000_001, '%PDF-1.7'), 'It is larger than 30.0 MB.'],
+  ] as const) {
+    const page = await openPdf(bytes);
+    const shown = page.getByRole('region', { name: 'Picture' });
+    await shown.getByText(reason).waitFor();
+    expect(await shown.getByRole('link', { name: 'Open the PDF' }).getAttribute('href')).toMatch(/\/files\/.*\.pdf$/);
+    await expectAccessible(page);
+  }
 });
 
 test('extracted data is shown as text: its beginning in the page, all of it as a download', async () => {
@@ -298,48 +360,13 @@ test('the page of a batch counts its captures until they have ended, and saves t
   await page.getByRole('link', { name: captures[0]?.uuid ?? '' }).click();
   await page.getByRole('region', { name: 'Facts' }).getByRole('link', { name: id }).click();
   await page.getByRole('heading', { name: 'Batch', exact: true }).waitFor();
+  await page.goto(`${url}/dashboard/#/captures?search=${id}`);
+  await page
+    .getByRole('link', { name: `Batch ${id}` })
+    .first()
+    .click();
+  await page.getByRole('heading', { name: 'Batch', exact: true }).waitFor();
   await page.goto(`${url}/dashboard/#/batches/${captures[0]?.uuid}`);
   await page.getByText('NOT_FOUND').waitFor();
   expect(page.url()).not.toContain(key);
-});
-
-test('ten thousand captures scroll to the last one with a few dozen rows', { tags: 'long' }, async () => {
-  const { api } = service();
-  // The list requests no thumbnail of a PDF.
-  const { uuid, ...template } = await api.captured({ url: `${site}/many`, format: 'pdf' });
-  const ids = Array.from({ length: 10_000 }, (_, index) => `${uuid.slice(0, -5)}${String(99_999 - index)}`);
-  const page = await open('/usage');
-  await page.evaluate(
-    ({ ids, template }) => {
-      const plainFetch = window.fetch;
-      window.fetch = async (input, init) => {
-        const url = new URL(input instanceof Request ? input.url : String(input), location.href);
-        if (url.pathname !== '/captures') return plainFetch(input, init);
-        const cursor = url.searchParams.get('cursor');
-        const start = cursor === null ? 0 : ids.indexOf(cursor) + 1;
-        const items = ids.slice(start, start + 100).map((id) => ({ ...template, uuid: id }));
-        const data = { items, nextCursor: start + 100 < ids.length ? items.at(-1)?.uuid : null };
-        return Response.json({ success: true, error: null, data });
-      };
-    },
-    { ids, template },
-  );
-  await page.getByRole('link', { name: 'Captures', exact: true }).click();
-  await page.locator('.capture-row').first().waitFor();
-  const most = await page.evaluate(async () => {
-    let mostRows = 0;
-    while (document.querySelector('.list-end')?.textContent !== 'Showing all 10,000 captures.') {
-      scrollTo(0, document.body.scrollHeight);
-      await new Promise((resolve) => requestAnimationFrame(resolve));
-      mostRows = Math.max(mostRows, document.querySelectorAll('.capture-row').length);
-    }
-    return mostRows;
-  });
-  expect(most).toBeLessThan(60);
-  expect(await page.locator('.capture-row').count()).toBeLessThan(60);
-  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
-  await page.locator(`a[href$="${ids.at(-1)}"]`).click();
-  await page.getByText('This account has no capture of that uuid.').waitFor();
-  await page.goBack();
-  await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor();
 });

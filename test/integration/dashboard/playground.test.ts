@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type OpenOptions, useDashboard } from '../../harness/dashboard.ts';
+import type { Session } from '@webcapture/shared/api/session.ts';
+import { expectAllLooks, type OpenOptions, useDashboard } from '../../harness/dashboard.ts';
 import { site, useService } from './service.ts';
 
 const service = useService();
@@ -137,4 +138,42 @@ test('the report shows the time of each step, and of a response from the cache t
   await page.getByRole('button', { name: 'Capture', exact: true }).click();
   await report.getByRole('heading', { name: /^Time of the earlier capture: / }).waitFor();
   expect(await steps()).toEqual(earlier);
+});
+
+const logIn = (name: string) =>
+  service().api.call<Session>('POST', '/sessions', { body: { url: `${site}/login`, name } });
+
+test('a session is listed, used in the playground, and deleted', async () => {
+  const { sessionId } = await logIn('Shop <b>');
+  const page = await open('/sessions');
+  const row = page.getByRole('row').filter({ hasText: 'Shop <b>' });
+  await row
+    .getByRole('cell', { name: 'in 24 hours' })
+    .or(row.getByRole('cell', { name: 'tomorrow' }))
+    .waitFor();
+  expect(await row.getByRole('cell').nth(1).innerText()).toBe('example.com');
+  await row.getByRole('link', { name: 'Use in playground' }).click();
+  await page.getByLabel('Search the options').fill('session of the account');
+  const field = page.getByLabel('Session', { exact: true });
+  await expect.poll(() => field.inputValue()).toBe(sessionId);
+  await expect.poll(() => page.getByRole('tabpanel').innerText()).toContain(`"session": "${sessionId}"`);
+
+  await page.goBack();
+  await row.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await service().api.call('GET', `/sessions/${sessionId}`);
+  await row.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('No sessions').waitFor();
+  await expect(service().api.call('GET', `/sessions/${sessionId}`)).rejects.toThrow(/no session/);
+});
+
+test('the sessions, and the commands that create one, are accessible and fit a phone', { tags: 'long' }, async () => {
+  const page = await open('/sessions');
+  const command = page.getByRole('region', { name: 'Create a session with the command line' });
+  await expectAllLooks(page, () => command.getByText(`WEBCAPTURE_URL=${service().url}`).waitFor());
+  const { sessionId } = await logIn('Looks');
+  await page.reload();
+  await expectAllLooks(page, () => page.getByRole('link', { name: sessionId, exact: true }).waitFor());
+  await service().api.call('DELETE', `/sessions/${sessionId}`);
 });

@@ -2,6 +2,8 @@ import sharp from 'sharp';
 import { afterAll, beforeAll } from 'vitest';
 import { statusKey, type StatusReport } from '@webcapture/shared/api/status.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import { sessionOwner } from '@webcapture/shared/captures/sessions.ts';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { Api } from '../../harness/api.ts';
 import { freePort } from '../../harness/free-port.ts';
@@ -12,6 +14,8 @@ import { apiOf, presetKey, startTestFront, type TestFront } from '../front/test-
 
 export const adminToken = 'the-admin-token-of-the-dashboard';
 export const signInCode = 'the-sign-in-code-of-the-dashboard';
+
+const secretsKey = 'the-key-for-secrets-of-the-dashboard';
 
 /** A front that serves the dashboard, its renderer, and a client with its preset key. */
 export interface DashboardService {
@@ -39,11 +43,15 @@ export function useService(): () => DashboardService {
       PORT: String(port),
       WEBCAPTURE_ADMIN_TOKEN: adminToken,
       WEBCAPTURE_SIGN_IN_CODE: signInCode,
+      WEBCAPTURE_SECRETS_KEY: secretsKey,
       WEBCAPTURE_CDN_URL: `http://127.0.0.1:${port}/files`,
     };
     front = await startTestFront(env, { statisticsMs: 200 });
     const { url, renderer } = front;
     renderPages(renderer);
+    const keys = new SecretsKeys([secretsKey]);
+    const origins = [{ origin: site, localStorage: [{ name: 'user', value: 'ann' }], sessionStorage: [] }];
+    renderer.sealSession = ({ account, uuid }) => keys.seal({ cookies: [], origins }, sessionOwner(account, uuid));
     const live = new Entries(front.nats.session, 'live');
     const report: DashboardService['report'] = (changes) =>
       live.put(statusKey, { ...quietReport, at: Date.now(), ...changes });

@@ -176,7 +176,7 @@ describe('the result', () => {
     let turn = 0;
     await start({
       render: async () => {
-        if (++turn === 1) return { ...rendering, report: { ...plainReport, finalUrl: long } };
+        if (++turn === 1) return { ...rendering, report: { ...plainReport, finalUrl: long, responseUrl: long } };
         throw new ServiceError('NAVIGATION_FAILED', `No such host: ${long}`);
       },
     });

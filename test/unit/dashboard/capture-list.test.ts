@@ -56,3 +56,7 @@ test.each([
 ])('the search %j', (search, expected) => {
   expect(matches(capture('7'), search)).toBe(expected);
 });
+
+test('a search for the ID of a batch finds its captures', () => {
+  expect(matches({ ...capture('7'), batch: '01a2' } as Capture, '01A2')).toBe(true);
+});

@@ -29,6 +29,7 @@ describe('a rendering', () => {
       height: 48,
       report: {
         httpStatus: null,
+        responseUrl: null,
         finalUrl: 'http://page.test/',
         title: 'title',
         challenge: false,

@@ -126,6 +126,7 @@ describe('the result of a renderer', () => {
     ['a title that is not a string', withReport({ title: 7 })],
     ['a title of a megabyte', withReport({ title: 'x'.repeat(1_000_000) })],
     ['an address of a megabyte', withReport({ finalUrl: 'x'.repeat(1_000_000) })],
+    ['an address of a response of a megabyte', withReport({ responseUrl: 'x'.repeat(1_000_000) })],
     ['a scriptError of a megabyte', withReport({ scriptError: 'x'.repeat(1_000_000) })],
     ['a message of a megabyte', withFailure({ message: 'x'.repeat(1_000_000) })],
     ['an empty message', withFailure({ message: '' })],

@@ -50,14 +50,17 @@ function merged(older: readonly Capture[], newer: readonly Capture[]): Capture[]
   return [...byUuid.values()].sort(newestFirst);
 }
 
-/** Whether the address, title, identifier, region, error or HTTP status contains every word of the search. */
+/** Whether the address, title, identifier, batch, region, error or HTTP status contains every word of the search. */
 export function matches(capture: Capture, search: string): boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
   const { uuid, metadata, region, status } = capture;
   const report =
     'report' in capture ? [capture.report.title, capture.report.finalUrl, `HTTP ${capture.report.httpStatus}`] : [];
+  const batch = 'batch' in capture ? [capture.batch ?? ''] : [];
   const error = 'error' in capture ? [capture.error.code, capture.error.message] : [];
-  const text = [uuid, metadata.url, metadata.format, region, status, ...report, ...error].join('\n').toLowerCase();
+  const text = [uuid, metadata.url, metadata.format, region, status, ...batch, ...report, ...error]
+    .join('\n')
+    .toLowerCase();
   return words.every((word) => text.includes(word));
 }

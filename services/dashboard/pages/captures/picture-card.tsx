@@ -1,9 +1,9 @@
-import type { Capture, CaptureResult } from '@webcapture/client';
-import { formatBytes } from '../../shell/format.ts';
+import type { Capture } from '@webcapture/client';
 import { useObjectUrl } from '../../widgets/blob-image.tsx';
 import { Card } from '../../widgets/card.tsx';
 import { Empty, Loading } from '../../widgets/states.tsx';
 import { Viewer } from '../../widgets/viewer.tsx';
+import { PdfPreview } from './pdf-preview.tsx';
 import type { Picture, Pictures } from './picture.ts';
 
 interface PictureProps {
@@ -12,7 +12,7 @@ interface PictureProps {
   readonly pictures: Pictures;
 }
 
-/** The picture of a capture, or a link to its PDF. */
+/** The picture of a capture, or the pages of its PDF. */
 export function PictureCard({ capture, title, pictures }: PictureProps) {
   return (
     <Card
@@ -33,7 +33,9 @@ export function PictureCard({ capture, title, pictures }: PictureProps) {
 
 function PictureBody({ capture, title, pictures }: PictureProps) {
   if (!('report' in capture)) return <Loading label="No picture yet" />;
-  if (capture.metadata.format === 'pdf') return <PdfFile capture={capture} />;
+  if (capture.metadata.format === 'pdf') {
+    return <PdfPreview key={capture.metadata.capturedAt} capture={capture} title={title} />;
+  }
   if (pictures.current === undefined && !pictures.isLoading) return <Empty title="The picture cannot be shown here" />;
   return (
     <ShownPicture picture={pictures.current} size={pictures.current ?? capture.metadata} alt={`Picture of ${title}`} />
@@ -52,15 +54,4 @@ function ShownPicture({
 }) {
   const src = useObjectUrl(picture?.blob);
   return <Viewer src={src} width={width} height={height} alt={alt} />;
-}
-
-function PdfFile({ capture: { fileUrl, metadata } }: { readonly capture: CaptureResult }) {
-  return (
-    <Empty title="PDF document">
-      <a href={fileUrl} target="_blank" rel="noopener noreferrer">
-        Open the PDF
-      </a>{' '}
-      ({formatBytes(metadata.fileSizeBytes)})
-    </Empty>
-  );
 }

@@ -23,7 +23,7 @@ export interface Pictures {
 }
 
 /** Maximum size of files that are shown directly. Larger files are shown as a preview. */
-const maxShownBytes = 30_000_000;
+export const maxShownBytes = 30_000_000;
 /** Delay before a failed load is retried. */
 const retryMs = 5000;
 /** Maximum number of captures whose pictures are kept in memory. */

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
 import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-text.ts';
+import { shellWord } from '../../shell/format.ts';
 import clientPackage from '../../../client/package.json' with { type: 'json' };
 import type { Body } from './schema.ts';
 
@@ -37,7 +38,7 @@ export function samplesOf(serviceUrl: string, request: Body, schema: JsonSchema)
 function curl(serviceUrl: string, request: Body, file: string, isBackground: boolean): string {
   const body = isBackground ? request : { ...request, responseType: 'file' };
   return [
-    `curl -sS --fail-with-body ${word(`${serviceUrl}/capture`)}`,
+    `curl -sS --fail-with-body ${shellWord(`${serviceUrl}/capture`)}`,
     '-H "Authorization: Bearer $WEBCAPTURE_API_KEY"',
     "-H 'Content-Type: application/json'",
     ...dataOf(JSON.stringify(body, null, 2), isBackground ? '' : ` -o ${file}`),
@@ -48,7 +49,7 @@ function curl(serviceUrl: string, request: Body, file: string, isBackground: boo
 const maxArgumentLength = 40_000;
 
 function dataOf(json: string, output: string): string[] {
-  if (json.length <= maxArgumentLength) return [`-d ${word(json)}${output}`];
+  if (json.length <= maxArgumentLength) return [`-d ${shellWord(json)}${output}`];
   // A line of JSON is never a plain word, so it cannot end the here-document early.
   return [`-d @-${output} <<'JSON'\n${json}\nJSON\n`];
 }
@@ -132,12 +133,12 @@ function commandLine(serviceUrl: string, request: Body, file: string | null, { p
   const { url, html: given, ...options } = request;
   const html = typeof given === 'string' ? plainHtml(given) : undefined;
   const flags = Object.entries(options).flatMap(([name, value]) => flagsOf([name], value, properties[name] ?? {}));
-  const source = typeof url === 'string' ? word(url) : '-';
+  const source = typeof url === 'string' ? shellWord(url) : '-';
   const output = file === null ? [] : [`-o ${file}`];
   const command = [`webcapture capture ${source}`, ...flags, ...output].join(' \\\n  ');
   const page = html === undefined ? '' : ` <<'${delimiterFor(html)}'\n${html}\n${delimiterFor(html)}`;
   // The export shows the name of the key's variable. A comment would not work in interactive zsh.
-  return `export WEBCAPTURE_API_KEY WEBCAPTURE_URL=${word(serviceUrl)}\n${command}${page}\n`;
+  return `export WEBCAPTURE_API_KEY WEBCAPTURE_URL=${shellWord(serviceUrl)}\n${command}${page}\n`;
 }
 
 /** Returns HTML as plain text. It may be base64, which the command would read from standard input as the text of the page. */
@@ -158,24 +159,19 @@ function plainHtml(html: string): string {
 function flagsOf(path: readonly string[], value: unknown, schema: JsonSchema): string[] {
   const flag = flagOf(path);
   if (typeof value === 'boolean') return [value ? flag : flag.replace('--', '--no-')];
-  if (Array.isArray(value)) return value.map((each) => `${flag} ${word(textOf(each))}`);
-  if (typeof value !== 'object' || value === null) return [`${flag} ${word(textOf(value))}`];
+  if (Array.isArray(value)) return value.map((each) => `${flag} ${shellWord(textOf(each))}`);
+  if (typeof value !== 'object' || value === null) return [`${flag} ${shellWord(textOf(value))}`];
   const { properties } = schema;
   if (properties !== undefined) {
     return Object.entries(value).flatMap(([name, each]) => flagsOf([...path, name], each, properties[name] ?? {}));
   }
   if (typeof schema.additionalProperties === 'object') {
-    return Object.entries(value).map(([name, each]) => `${flag} ${word(`${name}: ${textOf(each)}`)}`);
+    return Object.entries(value).map(([name, each]) => `${flag} ${shellWord(`${name}: ${textOf(each)}`)}`);
   }
-  return [`${flag} ${word(JSON.stringify(value))}`];
+  return [`${flag} ${shellWord(JSON.stringify(value))}`];
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
-
-/** Quotes a word for a POSIX shell. */
-function word(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 /** Returns a line that the text does not contain. */
 function delimiterFor(text: string): string {

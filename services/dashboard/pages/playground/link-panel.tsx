@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../../shell/errors.ts';
 import { client, hasScope, onKeyChange, serviceUrl } from '../../shell/session.ts';
 import { confirm } from '../../widgets/dialog.tsx';
+import { CodeSample } from '../../widgets/code-sample.tsx';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import type { CaptureDocument } from './document.ts';
@@ -105,14 +106,7 @@ export function LinkPanel({ request, document }: { readonly request: Body; reado
         </div>
       </div>
       {hasScope('manage') && <NewKey />}
-      {link !== undefined && (
-        <div class="sample">
-          <CopyButton text={link} what="capture link" />
-          <pre class="untrusted is-wrapped" tabIndex={0}>
-            {link}
-          </pre>
-        </div>
-      )}
+      {link !== undefined && <CodeSample code={link} what="capture link" isWrapped />}
     </div>
   );
 }

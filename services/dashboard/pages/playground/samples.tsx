@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { serviceUrl } from '../../shell/session.ts';
 import { Card } from '../../widgets/card.tsx';
-import { CopyButton } from '../../widgets/copy-button.tsx';
+import { CodeSample } from '../../widgets/code-sample.tsx';
 import { samplesOf } from './code-samples.ts';
 import type { CaptureDocument } from './document.ts';
 import { LinkPanel } from './link-panel.tsx';
@@ -58,19 +58,15 @@ export function Samples({ request, document }: { readonly request: Body; readonl
         {sample === undefined ? (
           <LinkPanel request={request} document={document} />
         ) : (
-          <div class="sample">
-            <CopyButton text={code} what="code" />
-            {/* Long lines scroll, so the element must be focusable for the keyboard. */}
-            <pre class="untrusted" tabIndex={0}>
-              {code}
-            </pre>
+          <>
+            <CodeSample code={code} />
             {sample.install !== undefined && (
               <p class="card-body sample-install">
                 Install the client from a release: <code>{sample.install.fromRelease}</code> Or from a checkout of the
                 repository: <code>{sample.install.fromCheckout}</code>
               </p>
             )}
-          </div>
+          </>
         )}
       </div>
     </Card>

@@ -106,6 +106,7 @@ function securityHeaders(fileOrigins: ReadonlySet<string>): Readonly<Record<stri
     'content-security-policy': [
       "default-src 'none'",
       "script-src 'self'",
+      "worker-src 'self'",
       "style-src 'self'",
       `img-src 'self' blob: data: ${files}`,
       `connect-src 'self' ${files}`,
