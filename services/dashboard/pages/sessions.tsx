@@ -22,7 +22,12 @@ export function SessionsPage() {
   return (
     <Page
       title="Sessions"
-      lead="A session keeps the cookies and the storage that a login left. Captures with the option session are logged in."
+      lead={
+        <>
+          A session keeps the cookies and the storage that a login left. Captures with the option <code>session</code>{' '}
+          are logged in.
+        </>
+      }
     >
       <Loaded query={sessions} label="Loading sessions…">
         {(rows) => (
@@ -137,7 +142,10 @@ function NoSessions() {
   return (
     <>
       <Empty title="No sessions">
-        Create a session with the API or the command line. The guide <a href={guideUrl}>Pages behind a login</a>{' '}
+        Create a session with the API or the command line. The guide{' '}
+        <a href={guideUrl} target="_blank" rel="noopener noreferrer">
+          Pages behind a login
+        </a>{' '}
         explains how.
       </Empty>
       <Card id="create-curl" title="Create a session with curl">

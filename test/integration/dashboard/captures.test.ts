@@ -251,15 +251,17 @@ test('a failed capture has no card for a picture', async () => {
   expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).not.toContain('Picture');
 });
 
-/** Captures a PDF that the renderer returns, and opens its page. */
-async function openPdf(bytes: Uint8Array) {
+/** Returns the UUID of a capture whose file is this PDF. */
+async function capturePdf(bytes: Uint8Array): Promise<string> {
   const { api, renderer } = service();
   const fileOf = renderer.fileOf.bind(renderer);
   renderer.fileOf = () => Buffer.from(bytes);
   const { uuid } = await api.captured({ url: `${site}/document`, format: 'pdf' });
   renderer.fileOf = fileOf;
-  return open(`/captures/${uuid}`);
+  return uuid;
 }
+
+const openPdf = async (bytes: Uint8Array) => open(`/captures/${await capturePdf(bytes)}`);
 
 test('the pages of a PDF are shown one at a time, with their text', async () => {
   const page = await openPdf(await makePdf(['First', 'Second <b>']));
@@ -295,6 +297,14 @@ test('a PDF is accessible; one that is encrypted, damaged or too large is a link
     expect(await shown.getByRole('link', { name: 'Open the PDF' }).getAttribute('href')).toMatch(/\/files\/.*\.pdf$/);
     await expectAccessible(page);
   }
+});
+
+test('a preview that cannot be loaded is a link, as after an update with other files', { tags: 'long' }, async () => {
+  const uuid = await capturePdf(await makePdf(['First']));
+  const page = await open('/usage');
+  await page.route(/assets\/pdf-document.*\.js/, (route) => route.fulfill({ status: 404 }));
+  await page.goto(`${service().url}/dashboard/#/captures/${uuid}`);
+  await page.getByText('The preview could not be loaded. Reload the page.').waitFor();
 });
 
 test('extracted data is shown as text: its beginning in the page, all of it as a download', async () => {
