@@ -32,7 +32,7 @@ export async function describePage({ world, document }: OpenPage): Promise<PageR
   };
 }
 
-/** Removes the user name and the password, as the address of a page has none. */
+/** Removes the user name and the password, because the address of a page contains neither. */
 function withoutLogin(address: string): string {
   const url = new URL(address);
   url.username = '';
