@@ -2524,7 +2524,7 @@ export interface components {
         Extracted: {
             /** @description Text that can be seen on the page. */
             text?: string;
-            /** @description The document as HTML, after its scripts have run. */
+            /** @description The document as HTML, after its scripts have run, with its open shadow roots. */
             html?: string;
             /** @description What can be seen on the page, as Markdown (GFM). */
             markdown?: string;

@@ -135,6 +135,7 @@ const pages: readonly HardPage[] = [
     expect(extracted.markdown).toBe(markdown(origin));
     expect(extracted.text).toBe(text);
     expect(extracted.html).toMatch(/^<!DOCTYPE html>\n<html lang="en"><head>.*<\/html>$/s);
+    expect(extracted.html).toContain('<x-card><template shadowrootmode="open"><p>in the <a href="/shadow">');
     expect(extracted.truncated).toBeUndefined();
   }),
   page(

@@ -28,7 +28,9 @@ const metadataSchema = Type.Object({
 export const extractedSchema = Type.Object(
   {
     text: Type.Optional(Type.String({ description: 'Text that can be seen on the page.' })),
-    html: Type.Optional(Type.String({ description: 'The document as HTML, after its scripts have run.' })),
+    html: Type.Optional(
+      Type.String({ description: 'The document as HTML, after its scripts have run, with its open shadow roots.' }),
+    ),
     markdown: Type.Optional(Type.String({ description: 'What can be seen on the page, as Markdown (GFM).' })),
     links: Type.Optional(
       Type.Array(linkSchema, { description: 'Links of the document, each URL once, in document order.' }),

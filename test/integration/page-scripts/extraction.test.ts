@@ -208,6 +208,15 @@ describe('html', () => {
     const without = await page.call(extractParts, [['html'], limits], helpers);
     expect(without.html).toMatch(/^<html/);
   });
+
+  test('contains open shadow roots at any depth as templates', async () => {
+    const body =
+      '<div><template shadowrootmode="open"><p>a</p><b><template shadowrootmode="open"><i>b</i></template></b><slot></slot></template>c</div>' +
+      '<div><template shadowrootmode="closed">closed</template>d</div>';
+    const { html } = await extract(['html'], { body });
+    const [open = ''] = body.split('<div><template shadowrootmode="closed">');
+    expect(html).toContain(`${open}<div>d</div>`);
+  });
 });
 
 describe('links', () => {

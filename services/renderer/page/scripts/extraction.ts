@@ -2,11 +2,12 @@
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { ExtractName } from '@webcapture/shared/api/formats.ts';
 import type { writeMarkdown as WriteMarkdown } from './markdown.ts';
-import type { matchesIn as MatchesIn } from './selecting.ts';
+import type { matchesIn as MatchesIn, openRoots as OpenRoots } from './selecting.ts';
 import type { readerOf as ReaderOf, TextWriter, walkPage as WalkPage, writeText as WriteText } from './walking.ts';
 
 /** Functions that the caller sends to the page together with the functions of this file. */
 declare const matchesIn: typeof MatchesIn;
+declare const openRoots: typeof OpenRoots;
 declare const readerOf: typeof ReaderOf;
 declare const walkPage: typeof WalkPage;
 declare const writeText: typeof WriteText;
@@ -91,10 +92,19 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     }
     return written;
   };
+  /** Returns the element as HTML. `outerHTML` leaves shadow roots out, and `getHTML` the element itself. */
+  const htmlOf = (root: Element) => {
+    const outerHtml = readerOf<string>(Element, 'outerHTML');
+    const shadowRoots = openRoots(document).slice(1) as ShadowRoot[];
+    if (shadowRoots.length === 0) return outerHtml(root);
+    const tags = outerHtml(Node.prototype.cloneNode.call(root));
+    const end = tags.lastIndexOf('</');
+    return `${tags.slice(0, end)}${Element.prototype.getHTML.call(root, { shadowRoots })}${tags.slice(end)}`;
+  };
   const readHtml = () => {
     const doctype = readerOf<DocumentType | null>(Document, 'doctype')(document);
     const head = doctype === null ? '' : new XMLSerializer().serializeToString(doctype);
-    const html = documentElement === null ? '' : readerOf<string>(Element, 'outerHTML')(documentElement);
+    const html = documentElement === null ? '' : htmlOf(documentElement);
     return cut('html', `${head}${head === '' ? '' : '\n'}${html}`);
   };
 
