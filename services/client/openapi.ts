@@ -1388,6 +1388,48 @@ export interface components {
             /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
             /**
+             * @description Fields to return as data.extracted.fields, by name: a CSS selector, whose first match gives the text, or {selector, attribute, list, fields}. Up to 50 fields, 3 levels and 1 MiB in all. A field that matches nothing is null, or an empty list.
+             * @example {
+             *       "title": "h1",
+             *       "prices": {
+             *         "selector": ".price",
+             *         "list": true
+             *       }
+             *     }
+             */
+            extractFields?: {
+                [key: string]: string | {
+                    /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                    selector?: string;
+                    /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                    attribute?: string;
+                    /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                    list?: boolean;
+                    /** @description Fields to read within each element. */
+                    fields?: {
+                        [key: string]: string | {
+                            /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                            selector?: string;
+                            /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                            attribute?: string;
+                            /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                            list?: boolean;
+                            /** @description Fields to read within each element. */
+                            fields?: {
+                                [key: string]: string | {
+                                    /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                                    selector?: string;
+                                    /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                                    attribute?: string;
+                                    /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                                    list?: boolean;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+            /**
              * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
              * @default auto
              * @enum {string}
@@ -1814,6 +1856,48 @@ export interface components {
             script?: string;
             /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+            /**
+             * @description Fields to return as data.extracted.fields, by name: a CSS selector, whose first match gives the text, or {selector, attribute, list, fields}. Up to 50 fields, 3 levels and 1 MiB in all. A field that matches nothing is null, or an empty list.
+             * @example {
+             *       "title": "h1",
+             *       "prices": {
+             *         "selector": ".price",
+             *         "list": true
+             *       }
+             *     }
+             */
+            extractFields?: {
+                [key: string]: string | {
+                    /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                    selector?: string;
+                    /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                    attribute?: string;
+                    /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                    list?: boolean;
+                    /** @description Fields to read within each element. */
+                    fields?: {
+                        [key: string]: string | {
+                            /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                            selector?: string;
+                            /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                            attribute?: string;
+                            /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                            list?: boolean;
+                            /** @description Fields to read within each element. */
+                            fields?: {
+                                [key: string]: string | {
+                                    /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                                    selector?: string;
+                                    /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                                    attribute?: string;
+                                    /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                                    list?: boolean;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
             /**
              * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
              * @default auto
@@ -2248,6 +2332,48 @@ export interface components {
             /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
             /**
+             * @description Fields to return as data.extracted.fields, by name: a CSS selector, whose first match gives the text, or {selector, attribute, list, fields}. Up to 50 fields, 3 levels and 1 MiB in all. A field that matches nothing is null, or an empty list.
+             * @example {
+             *       "title": "h1",
+             *       "prices": {
+             *         "selector": ".price",
+             *         "list": true
+             *       }
+             *     }
+             */
+            extractFields?: {
+                [key: string]: string | {
+                    /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                    selector?: string;
+                    /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                    attribute?: string;
+                    /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                    list?: boolean;
+                    /** @description Fields to read within each element. */
+                    fields?: {
+                        [key: string]: string | {
+                            /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                            selector?: string;
+                            /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                            attribute?: string;
+                            /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                            list?: boolean;
+                            /** @description Fields to read within each element. */
+                            fields?: {
+                                [key: string]: string | {
+                                    /** @description CSS selector, which matches within the element around the field, also in open shadow roots. Without it: that element, or the root of the document. */
+                                    selector?: string;
+                                    /** @description Name of the attribute to return instead of the text. href and src are returned as absolute URLs. Excludes fields. */
+                                    attribute?: string;
+                                    /** @description Return a list with a value for each element that matches, up to 1000. Without it: the value of the first one. */
+                                    list?: boolean;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+            /**
              * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
              * @default auto
              * @enum {string}
@@ -2553,8 +2679,24 @@ export interface components {
                     type?: string;
                 }[];
             };
+            /** @description The fields of `extractFields`: texts, lists of texts, or objects with fields; null if nothing matches. */
+            fields?: {
+                [key: string]: string | null | {
+                    [key: string]: string | null | {
+                        [key: string]: string | null | (string | null)[];
+                    } | (string | null | {
+                        [key: string]: string | null | (string | null)[];
+                    })[];
+                } | (string | null | {
+                    [key: string]: string | null | {
+                        [key: string]: string | null | (string | null)[];
+                    } | (string | null | {
+                        [key: string]: string | null | (string | null)[];
+                    })[];
+                })[];
+            };
             /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
-            truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+            truncated?: ("html" | "links" | "markdown" | "metadata" | "text" | "fields")[];
         };
         /**
          * @description Fail the capture, at no cost, if any of these is the case.

@@ -53,6 +53,7 @@ export type LinkOptions = Omit<
   | 'webhook'
   | 'persistence'
   | 'extract'
+  | 'extractFields'
   | 'headers'
   | 'headersFor'
   | 'cookies'

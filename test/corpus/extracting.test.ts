@@ -186,6 +186,37 @@ const pages: readonly HardPage[] = [
     { isHostile: true },
   ),
   page(
+    'fields that scripts have added, by selectors, beside another part',
+    {
+      '/': html(
+        `<h1>Lamps</h1><script>
+           const card = (at) => '<div class="card"><template shadowrootmode="open"><h2>Lamp ' + at + '</h2><slot></slot></template><a href="/' + at + '">see</a></div>';
+           setTimeout(() => document.body.append(Object.assign(document.createElement('main'), { id: 'list' })), 50);
+           setTimeout(() => document.querySelector('#list').setHTMLUnsafe(Array.from({ length: 1001 }, (_, at) => card(at)).join('')), 100);
+         </script>`,
+      ),
+    },
+    ({ fields, truncated, text: seen }) => {
+      expect(fields).toMatchObject({ title: 'Lamps', none: null });
+      const lamps = fields?.['lamps'] as readonly { readonly name: string; readonly url: string }[];
+      expect(lamps).toHaveLength(1000);
+      expect(lamps[999]?.name).toBe('Lamp 999');
+      expect(lamps[999]?.url).toMatch(/^http:.*\/999$/);
+      expect(truncated).toEqual(['fields']);
+      expect(seen).toContain('Lamps\n');
+    },
+    {
+      options: {
+        extract: ['text'],
+        extractFields: {
+          title: 'h1',
+          lamps: { selector: '.card', list: true, fields: { name: 'h2', url: { selector: 'a', attribute: 'href' } } },
+          none: 'h3',
+        },
+      },
+    },
+  ),
+  page(
     'more content than the limits allow, in letters of three bytes',
     {
       '/': html(

@@ -17,7 +17,7 @@ import type { RenderFailure } from '@webcapture/shared/queue/outcomes.ts';
 import { causeOf } from '@webcapture/shared/runtime/errors.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import { packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
+import { packExtracted, partsOf, wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName, newDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
 import { packDiagnostics, type StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import type { NewFile, Upload } from '@webcapture/shared/files/file-store.ts';
@@ -165,7 +165,7 @@ export class StandInRenderer {
 
   /** Returns the description of the extracted parts in a result. */
   async uploadExtracted(job: CaptureJob): Promise<Pick<Extract<JobOutcome, { kind: 'completed' }>, 'extracted'>> {
-    if (job.options.extract === undefined || this.extracted === null) return {};
+    if (!wantsExtracted(job.options) || this.extracted === null) return {};
     const file = { bytes: await this.pack(this.extracted), contentType: extractedType };
     const upload = await this.#store(job, extractedName(job.file.object), file);
     return { extracted: { upload, parts: partsOf(this.extracted) } };

@@ -130,6 +130,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'scripts/element.ts': ['integration/page-scripts/element', 'corpus/elements'],
   'scripts/entering.ts': ['integration/page-scripts/entering', 'corpus/steps', 'corpus/failed-steps'],
+  'scripts/fields.ts': ['integration/page-scripts/fields', 'corpus/extracting'],
   'scripts/extraction.ts': ['integration/page-scripts/extraction', 'corpus/extracting'],
   'scripts/finding.ts': ['integration/page-scripts/finding', 'corpus/elements', 'corpus/clicking'],
   'scripts/fixed.ts': ['integration/page-scripts/fixed', 'corpus/fixed-and-sticky', 'corpus/tall-viewports'],

@@ -53,8 +53,12 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
   }
   if (flags.output !== undefined) await checkOutput(terminal, flags.output);
   const format = chooseFormat(flags.output, options['format'] as Format | undefined);
-  if (flags.output === '-' && options['extract'] !== undefined && flags.json !== true) {
-    throw new CliError('usage', '--extract and -o - would both write to standard output. Write the file to a path.');
+  const extracting = ['extract', 'extractFields'].find((name) => options[name] !== undefined);
+  if (flags.output === '-' && extracting !== undefined) {
+    throw new CliError(
+      'usage',
+      `${flagOf([extracting])} and -o - would both write to standard output. Write the file to a path.`,
+    );
   }
   const source = await readSource(context, text);
   const problems = findProblems({ ...source }, () => 'The source');

@@ -97,7 +97,7 @@ export function readOption({ schema, reading }: CaptureOption, texts: readonly s
     case 'list':
       return texts.map((each) => readScalar(schema.items ?? {}, each));
     case 'record':
-      return readRecord(texts);
+      return readRecord(schema, texts);
     case 'json': {
       const values = texts.map(readJson);
       return values.some((value) => value === undefined) ? text : values.flat();
@@ -106,8 +106,9 @@ export function readOption({ schema, reading }: CaptureOption, texts: readonly s
 }
 
 /** Parses `Name: value`, or all entries as a JSON object. Returns the text unchanged if it has no colon. */
-function readRecord(texts: readonly string[]): unknown {
-  const record: Record<string, string> = {};
+function readRecord({ additionalProperties }: JsonSchema, texts: readonly string[]): unknown {
+  const each = typeof additionalProperties === 'object' ? additionalProperties : {};
+  const record: Record<string, unknown> = {};
   for (const text of texts) {
     const value = text.startsWith('{') ? readJson(text) : undefined;
     if (value !== undefined) {
@@ -116,7 +117,7 @@ function readRecord(texts: readonly string[]): unknown {
     }
     const colon = text.indexOf(':');
     if (colon < 1) return text;
-    record[text.slice(0, colon).trim()] = text.slice(colon + 1).trim();
+    record[text.slice(0, colon).trim()] = readScalar(each, text.slice(colon + 1).trim());
   }
   return record;
 }
@@ -185,7 +186,14 @@ function* problemsIn(
     }
     return;
   }
-  const { items } = schema;
+  const { items, additionalProperties: named } = schema;
+  if (typeof named === 'object' && isObject(value)) {
+    const inside = Object.entries(value).flatMap(([name, child]) => [
+      ...problemsIn(named, child, [...path, name], nameOption),
+    ]);
+    yield* inside;
+    if (inside.length > 0) return;
+  }
   if (items?.properties !== undefined && Array.isArray(value)) {
     const inside = value.flatMap((each, index) => [...problemsIn(items, each, [...path, String(index)], nameOption)]);
     yield* inside;

@@ -83,11 +83,12 @@ export function TextPart({
   );
 }
 
-function partsOf({ text, markdown, links, metadata, html }: ExtractedParts): Part[] {
+function partsOf({ fields, text, markdown, links, metadata, html }: ExtractedParts): Part[] {
   const parts: Part[] = [];
   const add = (title: string, extension: string, whole: string | undefined, shown = whole) => {
     if (whole !== undefined) parts.push({ title, extension, text: whole, shown: neutralLines(shown ?? '') });
   };
+  add('Fields', 'json', json(fields));
   add('Text', 'txt', text);
   add('Markdown', 'md', markdown);
   add('Links', 'json', json(links), links?.map((link) => `${link.url}\n    ${neutralText(link.text)}`).join('\n'));

@@ -58,6 +58,17 @@ export const requestExamples = {
     url: 'https://example.com/',
     extract: ['markdown', 'links', 'metadata'],
   }),
+  fields: example('Named fields of the page', {
+    url: 'https://shop.example.com/lamps',
+    extractFields: {
+      title: 'h1',
+      lamps: {
+        selector: '.product',
+        list: true,
+        fields: { name: 'h2', url: { selector: 'a', attribute: 'href' } },
+      },
+    },
+  }),
 };
 
 const uuid = '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77';

@@ -1,6 +1,7 @@
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { statusOf } from '@webcapture/shared/captures/view.ts';
+import { wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -18,7 +19,7 @@ export interface ExtractedDeps {
 
 const readTimeoutMs = 10_000;
 
-/** Maximum number of concurrent reads, because parts are up to 10 MiB as JSON and reading them is free for clients. */
+/** Maximum number of concurrent reads, because parts are up to 12 MiB as JSON and reading them is free for clients. */
 const maxReads = 4;
 
 /** Concurrent requests for the same file share a read. */
@@ -34,7 +35,7 @@ export async function extractedOf(
   { store, now, log }: ExtractedDeps,
 ): Promise<{ readonly extracted?: Extracted | null }> {
   const { uuid, fileName, options, outcome } = record;
-  if (options.extract === undefined || outcome === undefined) return {};
+  if (!wantsExtracted(options) || outcome === undefined) return {};
   if (statusOf(record, now()) !== 'completed' || outcome.extracted === undefined) return { extracted: null };
   try {
     const read = () => readExtracted(store, fileName, { deadline: now() + readTimeoutMs });

@@ -9,6 +9,7 @@ import type { Statistics } from '@webcapture/shared/statistics/statistics.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
+import { wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { withRetryAfter, type Admission, type Reservation } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
@@ -114,7 +115,7 @@ export class CapturePipeline {
   async capture(given: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
     const call = { ...given, body: omitDefaults(given.body) };
     const answer = await this.#answer(call, facts);
-    if (answer === null || call.body.extract === undefined || facts.account === undefined) return answer;
+    if (answer === null || !wantsExtracted(call.body) || facts.account === undefined) return answer;
     return withExtracted(answer, facts.account, this.#deps);
   }
 

@@ -4,10 +4,13 @@ import { describeValue } from '../validation/explain-errors.ts';
 
 /** Yields a message for each invalid selector of a request. */
 export function* brokenSelectors(request: CaptureRequest): Generator<string> {
-  for (const [field, selector] of selectorsOf(request)) {
-    const problem = problemOf(selector);
-    if (problem !== undefined) yield `${field} must be a CSS selector, not ${describeValue(selector)} (${problem})`;
-  }
+  for (const [field, selector] of selectorsOf(request)) yield* brokenSelector(field, selector);
+}
+
+/** Yields a message if the selector is invalid. @param mayEnter whether it may match in frames */
+export function* brokenSelector(field: string, selector: string, mayEnter = true): Generator<string> {
+  const problem = problemOf(selector, mayEnter);
+  if (problem !== undefined) yield `${field} must be a CSS selector, not ${describeValue(selector)} (${problem})`;
 }
 
 function* selectorsOf({
@@ -40,10 +43,10 @@ function* namedSelectors(
 }
 
 /** Returns why a selector is invalid in every browser; undefined if it may be valid. Other invalid selectors fail in the renderer. */
-function problemOf(selector: string): string | undefined {
+function problemOf(selector: string, mayEnter: boolean): string | undefined {
   try {
-    parseSelector(selector);
-    return undefined;
+    const parts = parseSelector(selector);
+    return parts.length > 1 && !mayEnter ? 'it cannot match in frames, so it must have no ">>"' : undefined;
   } catch (error) {
     if (error instanceof SelectorError) return error.message;
     throw error;

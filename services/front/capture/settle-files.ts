@@ -3,7 +3,7 @@ import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { type CaptureRecord, withTimings } from '@webcapture/shared/captures/capture-record.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { complete, type Transition } from '@webcapture/shared/captures/transitions.ts';
-import { maxStoredBytes, removableNamesOf } from '@webcapture/shared/files/extracted-file.ts';
+import { maxStoredBytes, removableNamesOf, wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import type { ExpectedUpload, FileStore } from '@webcapture/shared/files/file-store.ts';
 import { cacheOf } from '@webcapture/shared/queue/job.ts';
@@ -104,7 +104,7 @@ async function acceptExtracted(
   deadline: number,
   { store }: SettleFilesDeps,
 ) {
-  if (options.extract === undefined || extracted === undefined) return {};
+  if (!wantsExtracted(options) || extracted === undefined) return {};
   const expected = {
     ...picture,
     name: extractedName(picture.name),

@@ -14,6 +14,8 @@ interface SchemaError {
   readonly keyword: string;
   readonly instancePath: string;
   readonly params: Readonly<Record<string, unknown>>;
+  /** The name that violates the rule for the names of an object. */
+  readonly propertyName?: string;
   readonly parentSchema?: JsonSchema;
   readonly data?: unknown;
 }
@@ -61,6 +63,8 @@ function explain(error: SchemaError, root: JsonSchema): string {
       return `the body must contain at least one of ${Object.keys(root.properties ?? {}).join(', ')}`;
     default: {
       const rule = describeSchema(error.parentSchema ?? {});
+      if (error.propertyName !== undefined)
+        return `${field}: the name ${describeValue(error.propertyName)} must be ${rule}`;
       if (path.length === 0) return `the body must be a JSON object, not ${describeValue(error.data)}`;
       const given = isSecretField(root, path) ? describeKind(error.data) : describeValue(error.data);
       return `${field} must be ${rule}, not ${given}`;

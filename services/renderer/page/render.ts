@@ -7,6 +7,7 @@ import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { withValues } from '@webcapture/shared/api/steps.ts';
 import type { SessionState } from '@webcapture/shared/captures/session-state.ts';
 import type { PictureArea } from '@webcapture/shared/captures/capture-record.ts';
+import { wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
@@ -227,9 +228,10 @@ async function renderIn(
   });
   const settleMs = elapsed();
 
-  if (options.extract !== undefined) trace.begin('extract');
+  const reads = wantsExtracted(options);
+  if (reads) trace.begin('extract');
   // Extraction precedes the picture, because it blocks the page and could use up the time for the picture if it came later.
-  const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
+  const extracted = reads ? await extract(open, options) : undefined;
   const unread = extracted === null ? (['extract'] as const) : [];
   const session = await keeper?.read();
   trace.begin('picture');

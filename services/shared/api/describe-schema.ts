@@ -116,10 +116,10 @@ function list({ items, minItems, maxItems, uniqueItems }: JsonSchema): string {
   return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}${most}${uniqueItems === true ? ', each once' : ''}`;
 }
 
-function fields({ properties, maxProperties }: JsonSchema): string {
+function fields({ properties, minProperties = 0, maxProperties }: JsonSchema): string {
   const names = Object.keys(properties ?? {});
   const all = names.join(', ');
-  if (names.length === 0) return '';
+  if (names.length === 0) return maxProperties === undefined ? '' : ` of ${minProperties} to ${maxProperties} fields`;
   return maxProperties === 1 ? ` with one of ${all}` : ` with ${all}`;
 }
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { extractNames } from './formats.ts';
+import { fieldValuesSchema } from './extract-fields.ts';
+import { partNames } from './formats.ts';
 import { oneOf } from './one-of.ts';
 
 const linkSchema = Type.Object({
@@ -36,8 +37,9 @@ export const extractedSchema = Type.Object(
       Type.Array(linkSchema, { description: 'Links of the document, each URL once, in document order.' }),
     ),
     metadata: Type.Optional(metadataSchema),
+    fields: Type.Optional(fieldValuesSchema),
     truncated: Type.Optional(
-      Type.Array(oneOf(extractNames), {
+      Type.Array(oneOf(partNames), {
         description: 'Parts that are not complete: over 1 MiB, or the page is too large to be read in time.',
       }),
     ),

@@ -16,7 +16,11 @@ export type MimeType = (typeof mimeTypes)[Format];
 export const extractNames = ['html', 'links', 'markdown', 'metadata', 'text'] as const;
 export type ExtractName = (typeof extractNames)[number];
 
-/** Maximum size of each part in UTF-8; `links` and `metadata` as JSON. */
+/** All parts that `data.extracted` can have. `extractFields` asks for the part `fields`. */
+export const partNames = [...extractNames, 'fields'] as const;
+export type PartName = (typeof partNames)[number];
+
+/** Maximum size of each part in UTF-8; `links`, `metadata` and `fields` as JSON. */
 export const maxExtractedBytes = 1024 * 1024;
 
 /** Type of the extracted parts, which are stored next to the file: compressed JSON. */

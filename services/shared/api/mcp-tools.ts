@@ -23,6 +23,7 @@ const {
   block,
   pdf,
   ignoreTlsErrors,
+  extractFields,
 } = properties;
 
 /** Options of every tool that opens a page. */
@@ -100,19 +101,20 @@ export const mcpTools = [
   {
     name: 'extract_page',
     title: 'Read a page as Markdown',
-    description: `Opens a URL, or supplied HTML, in a browser and returns what can be seen on the page as Markdown, and its links. Scripts have run. Costs one token of the account. ${untrusted}`,
+    description: `Opens a URL, or supplied HTML, in a browser and returns what can be seen on the page as Markdown, and its links. With extractFields, it returns only these fields, as JSON. Scripts have run. Costs one token of the account. ${untrusted}`,
     inputSchema: closed({
       ...page,
       isFullPage: Type.Boolean({
         default: false,
         description: 'Scroll through the whole page first, for content that loads on scrolling.',
       }),
+      extractFields,
       links: Type.Boolean({ default: true, description: 'Return the links of the page, too.' }),
       maxCharacters: Type.Integer({
         minimum: 500,
         maximum: 200_000,
         default: 40_000,
-        description: 'The most characters of Markdown to return. The rest is cut off, with a note.',
+        description: 'The most characters of Markdown, or of the fields, to return. The rest is cut off, with a note.',
       }),
     }),
     outputSchema: captureFactsSchema,

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { regions } from '../runtime/regions.ts';
+import { extractFieldsSchema } from './extract-fields.ts';
 import { extractNames, formats } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import {
@@ -414,6 +415,12 @@ export const optionTable = {
     ),
     { group: 'Page', notInLink: isFile, isUndone: true, addsMs: extractTimeoutMs },
   ),
+  extractFields: pageOption(Type.Optional(extractFieldsSchema), {
+    group: 'Page',
+    notInLink: isFile,
+    isUndone: true,
+    addsMs: extractTimeoutMs,
+  }),
 
   region: requestOption(
     oneOf(['auto', ...regions], {

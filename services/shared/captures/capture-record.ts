@@ -1,7 +1,7 @@
 import { type ErrorCode, type FailureCause, ServiceError } from '../runtime/errors.ts';
 import type { Priority } from '../nats/streams.ts';
 import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
-import type { ExtractName, MimeType } from '../api/formats.ts';
+import type { MimeType, PartName } from '../api/formats.ts';
 import type { Isolation } from '../api/account.ts';
 import type { Region } from '../runtime/regions.ts';
 import type { RenderOptions } from '../api/capture-request.ts';
@@ -94,7 +94,7 @@ export interface CaptureOutcome {
   readonly capturedAt: number;
   readonly report: CaptureReport;
   /** The parts that were extracted from the page, and the size of their stored file. */
-  readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
+  readonly extracted?: { readonly parts: readonly PartName[]; readonly bytes: number };
   /** Areas of the picture that a comparison with another one ignores, because `compare.ignore` matches elements in them. */
   readonly ignored?: readonly PictureArea[];
   /** The name that the renderer chose for the file. It identifies a redelivered result. */

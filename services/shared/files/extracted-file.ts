@@ -1,12 +1,13 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { RenderOptions } from '../api/capture-request.ts';
 import type { Extracted } from '../api/extracted.ts';
-import { type ExtractName, extractNames, maxExtractedBytes } from '../api/formats.ts';
+import { maxExtractedBytes, type PartName, partNames } from '../api/formats.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { extractedName } from './file-name.ts';
 
 /** Maximum size of the parts as JSON. Quotes and line ends take two bytes. Other characters that JSON escapes are not extracted. */
-export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536;
+export const maxJsonBytes = 2 * partNames.length * maxExtractedBytes + 65_536;
 
 /** Maximum size after compression, because data that cannot be compressed grows slightly. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
@@ -23,7 +24,7 @@ const storedNamesOf = ({
   comparisons = [],
 }: Pick<CaptureRecord, 'fileName' | 'options' | 'diagnostics' | 'earlierFiles' | 'comparisons'>): readonly string[] => [
   fileName,
-  ...(options.extract === undefined ? [] : [extractedName(fileName)]),
+  ...(wantsExtracted(options) ? [extractedName(fileName)] : []),
   ...(diagnostics === undefined ? [] : [diagnostics.name]),
   ...earlierFiles.map(({ name }) => name),
   ...comparisons.flatMap(({ difference }) => difference?.name ?? []),
@@ -36,9 +37,12 @@ export function removableNamesOf(record: CaptureRecord): readonly string[] {
   return storedNamesOf(record).filter((name) => name !== kept);
 }
 
+/** Whether a capture reads parts of the page. */
+export const wantsExtracted = ({ extract, extractFields }: Pick<RenderOptions, 'extract' | 'extractFields'>): boolean =>
+  extract !== undefined || extractFields !== undefined;
+
 /** Returns the names of the existing parts. */
-export const partsOf = (extracted: Extracted): ExtractName[] =>
-  extractNames.filter((name) => extracted[name] !== undefined);
+export const partsOf = (extracted: Extracted): PartName[] => partNames.filter((name) => extracted[name] !== undefined);
 
 /** Compresses the extracted parts for storage. */
 export const packExtracted = (extracted: Extracted): Promise<Buffer> => promisify(gzip)(JSON.stringify(extracted));

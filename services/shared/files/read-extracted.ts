@@ -1,5 +1,5 @@
 import { type Extracted, extractedSchema } from '../api/extracted.ts';
-import { extractNames, maxExtractedBytes } from '../api/formats.ts';
+import { maxExtractedBytes, partNames } from '../api/formats.ts';
 import { maxJsonBytes, maxStoredBytes, partsOf } from './extracted-file.ts';
 import { extractedName } from './file-name.ts';
 import type { CallLimits, FileStore } from './file-store.ts';
@@ -29,6 +29,6 @@ export async function readExtracted(store: FileStore, fileName: string, limits: 
   return extracted;
 }
 
-const fields = [...extractNames, 'truncated'] as const;
+const fields = [...partNames, 'truncated'] as const;
 
 const bytesOf = (part: unknown) => Buffer.byteLength(typeof part === 'string' ? part : (JSON.stringify(part) ?? ''));

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { reportSchema } from '../api/capture.ts';
-import { extractedType, extractNames, mimeTypes } from '../api/formats.ts';
+import { extractedType, mimeTypes, partNames } from '../api/formats.ts';
 import { causeOf, type FailureCause } from '../runtime/errors.ts';
 import { oneOf } from '../api/one-of.ts';
 import {
@@ -32,7 +32,7 @@ const uploadSchema = Type.Object({
 /** The names of the parts that were extracted from the page, and the object that contains them. */
 const extractedUploadSchema = Type.Object({
   upload: uploadSchema,
-  parts: Type.Array(oneOf(extractNames), { maxItems: extractNames.length }),
+  parts: Type.Array(oneOf(partNames), { maxItems: partNames.length }),
 });
 
 /** The object with the diagnostics of the rendering. */

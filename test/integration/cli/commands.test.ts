@@ -66,6 +66,10 @@ describe('capture', () => {
     renderer.extracted = { text, links: [] };
     const two = await run(['capture', page, '--extract', 'text', '--extract', 'links']);
     expect(JSON.parse(two.stdout.toString())).toEqual(renderer.extracted);
+    renderer.extracted = { fields: { title: 'h1' } };
+    const fields = await run(['capture', page, '--extract-fields', 'title: h1']);
+    expect(JSON.parse(fields.stdout.toString())).toEqual(renderer.extracted);
+    expect(lastJob().options.extractFields).toEqual({ title: 'h1' });
     const both = await run(['capture', page, '--extract', 'text', '-o', '-']);
     expect([both.code, both.stdout.length]).toEqual([2, 0]);
     expect(both.stderr).toContain('--extract and -o - would both write to standard output');

@@ -124,6 +124,21 @@ test('only installed regions are offered', async () => {
     .toEqual(['auto (default)', 'us-east']);
 });
 
+test('named fields are selectors, or rules as JSON', async () => {
+  const prices = { selector: '.price', list: true };
+  const page = await open(linkTo({ url: `${site}/fields`, extractFields: { title: 'h1', prices } }));
+  const code = page.getByRole('tabpanel');
+  await expect.poll(() => code.innerText()).toContain('"list": true');
+  await page.getByLabel('Search the options').fill('fields to return');
+  const value = page.getByLabel('Extract fields 2: value');
+  expect(await value.inputValue()).toBe(JSON.stringify(prices));
+  await value.fill('{ "selector": "b" ');
+  await expect.poll(() => code.innerText()).not.toContain('"list": true');
+  await value.fill('{ "selector": "b", "attribute": "id" }');
+  await expect.poll(() => code.innerText()).toContain('"attribute": "id"');
+  expect(await value.inputValue()).toBe('{ "selector": "b", "attribute": "id" }');
+});
+
 test('the report shows the time of each step, and of a response from the cache the steps of the earlier capture', async () => {
   const page = await open(linkTo({ url: `${site}/cached`, responseCache: { enabled: true } }));
   const report = page.getByRole('region', { name: 'Report' });

@@ -75,6 +75,18 @@ test('a cached answer contains extracted parts for the same parts in any order; 
   expect(await captured({ ...cached, background: true })).toMatchObject({ fromCache: true, extracted: first });
 });
 
+test('data.extracted contains the fields, beside other parts and without them', async () => {
+  const extractFields = { title: 'h1', items: { selector: 'li', list: true, fields: { name: 'b' } } };
+  const fields = { title: 'Title', constructor: null, items: [{ name: null }, { name: 'Two' }, null, 'text'] };
+  front.renderer.extracted = { fields, truncated: ['fields'] };
+  const { body: answer } = await holder.capture({ background: false, extractFields });
+  expect(answer.data).toMatchObject({ extracted: { fields, truncated: ['fields'] } });
+  expect(front.renderer.jobs.at(-1)?.options).toMatchObject({ extractFields });
+  front.renderer.extracted = { ...first, fields };
+  const both = await holder.capture({ ...body, extractFields });
+  expect((await holder.state((both.body.data as { uuid: string }).uuid))['extracted']).toEqual({ ...first, fields });
+});
+
 test('a replayed answer contains the extracted parts, which are not stored with the Idempotency-Key', async () => {
   front.renderer.extracted = first;
   const key = randomUUID();
@@ -127,6 +139,9 @@ describe('extracted parts that cannot be read are null, and logged', () => {
     ['is damaged', () => gzipSync(JSON.stringify(first)).subarray(0, 40)],
     ['is no JSON', () => gzipSync('<p>')],
     ['is of another form', packed({ text: ['a list'] })],
+    ['has fields of another form', packed({ fields: { a: { b: { c: { d: 'too deep' } } } } })],
+    ['has a list that is too long', packed({ fields: { a: Array(1001).fill('') } })],
+    ['has fields that are too large', packed({ fields: { a: 'x'.repeat(1024 * 1024) } })],
     ['has a part that is too large', packed({ text: 'x'.repeat(1024 * 1024 + 1) })],
     ['is nothing', packed(null)],
     ['is a bomb', bomb],

@@ -160,6 +160,18 @@ test('extract_page marks text from the page, limits it, and removes hidden chara
   expect(front.renderer.jobs.at(-1)?.options.extract).toEqual(['markdown']);
 });
 
+test('extract_page returns fields, marked as text from the page', async () => {
+  await renders(100, 100, 'jpeg');
+  front.renderer.extracted = { fields: { title: 'Ignore\u202E all', prices: ['1', null] }, truncated: ['fields'] };
+  const extractFields = { title: 'h1', prices: { selector: '.price', list: true } };
+  const { text } = await call('extract_page', { url: 'https://example.com/', extractFields });
+  const [, shown = ''] = /Fields \(content of the page.*?\n<<< [0-9a-f]{16}\n(.*)\n>>> /s.exec(text) ?? [];
+  expect(JSON.parse(shown)).toEqual({ title: 'Ignore all', prices: ['1', null] });
+  expect(text).toContain('NOT COMPLETE: the page is too large; cut off by the renderer: fields.');
+  const { options } = front.renderer.jobs.at(-1) ?? {};
+  expect([options?.extractFields, options?.extract]).toEqual([extractFields, undefined]);
+});
+
 test('results have the facts of the capture for programs, without text of the page', async () => {
   await renders(640, 480);
   const shown = {

@@ -275,6 +275,7 @@ test('a link has a parameter for each option, by its dotted name, except for opt
     'webhook',
     'persistence',
     'extract',
+    'extractFields',
     'html',
     'headers',
     'headersFor',

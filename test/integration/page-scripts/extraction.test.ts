@@ -15,7 +15,7 @@ beforeAll(async () => {
   page = await sharedScriptPage();
 });
 
-const walkers = [walking.readerOf, walking.walkPage, walking.writeText];
+const walkers = [walking.readerOf, walking.walkPage, walking.withoutControls, walking.writeText];
 const helpers = [...selecting, ...walkers, writeMarkdown];
 const noUrl = 'http://supplied.test/';
 

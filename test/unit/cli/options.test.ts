@@ -39,6 +39,7 @@ describe('the flags of a capture', () => {
       '--pdf-margin': '{"top":5}',
       '--pdf-width': '62mm',
       '--wait-for-text': '12',
+      '--extract-fields': ['title: h1', 'prices: {"selector":".price","list":true}', '{"links":{"selector":"a"}}'],
       '--steps': ['{"click":"#a"}', '[{"type":{"selector":"#b","text":"c"}},{"waitFor":"#d"}]'],
     });
     expect(request).toEqual({
@@ -53,6 +54,7 @@ describe('the flags of a capture', () => {
       ],
       pdf: { margin: { top: 5 }, width: '62mm' },
       waitFor: { text: '12' },
+      extractFields: { title: 'h1', prices: { selector: '.price', list: true }, links: { selector: 'a' } },
       steps: [{ click: '#a' }, { type: { selector: '#b', text: 'c' } }, { waitFor: '#d' }],
     });
     expect(findProblems({ url: 'https://example.com', ...request }, byFlag)).toEqual([]);
@@ -74,6 +76,11 @@ describe('problems of a request', () => {
     [{ '--geolocation-latitude': '1' }, '--geolocation-longitude is required with geolocation'],
     [{ '--cookies': '[{"name":"a"}]' }, '--cookies (0.value) is required with cookies.0'],
     [{ '--headers': 'no colon' }, '--headers must be lines of the form "Name: value"'],
+    [{ '--extract-fields': 'h1' }, '--extract-fields must be lines of the form "Name: value", not "h1"'],
+    [
+      { '--extract-fields': 'a: {"selector":1}' },
+      '--extract-fields (a) must be a string of 1 to 1000 characters, or an object with selector, attribute, list, fields, not {"selector":1}',
+    ],
     [
       { '--auth-username': '', '--auth-password': 'secret' },
       '--auth-username must be a string of 1 to 1024 characters',

@@ -56,6 +56,7 @@ test.each<Partial<RenderOptions>>([
   { steps: [{ type: { selector: 'a' } }] },
   { failOn: { blank: true } },
   { extract: ['text'] },
+  { extractFields: { title: 'h1' } },
   { freeze: { time: '2026-01-01T00:00:00.000Z', random: 1 } },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
   { locale: 'de-DE' },

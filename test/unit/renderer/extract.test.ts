@@ -10,10 +10,19 @@ const failing = (error: Error) => ({ world: { callInAny: () => Promise.reject(er
 test.each([new DeadlineError('extract', 8000), new DocumentGoneError('gone')])(
   'extract returns null if the page does not respond: %s',
   async (error) => {
-    expect(await extract(failing(error), ['text'])).toBeNull();
+    expect(await extract(failing(error), { extract: ['text'] })).toBeNull();
   },
 );
 
+test('extract names a field whose selector the browser does not support', async () => {
+  const answered = { world: { callInAny: async () => ({ refused: ['a', 'fields', 'b'] }) } } as unknown as OpenPage;
+  await expect(extract(answered, { extractFields: { a: 'p' } })).rejects.toMatchObject({
+    code: 'CAPTURE_FAILED',
+    causedBy: 'client',
+    message: 'The selector of extractFields.a.fields.b is not a selector that the browser supports.',
+  });
+});
+
 test('extract rethrows other errors', async () => {
-  await expect(extract(failing(new TypeError('a mistake')), ['text'])).rejects.toThrow('a mistake');
+  await expect(extract(failing(new TypeError('a mistake')), { extract: ['text'] })).rejects.toThrow('a mistake');
 });

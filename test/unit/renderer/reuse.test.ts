@@ -16,6 +16,7 @@ describe('mayReusePage', () => {
         delay: 1,
         elementPadding: 1,
         extract: ['text'],
+        extractFields: { title: 'h1' },
         failOn: { blank: true },
         format: 'pdf',
         hide: ['a'],

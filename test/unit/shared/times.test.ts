@@ -13,6 +13,7 @@ test.each<[Partial<RenderOptions>, number]>([
   [{ delay: defaultOptions.delay + 7 }, 7],
   [{ waitFor: { text: 'a', state: 'visible', timeout: 7, required: false } }, 7],
   [{ extract: ['text'] }, 8000],
+  [{ extractFields: { title: 'h1' } }, 8000],
   [{ freeze: { time: '2026-01-01T00:00:00.000Z', random: 1 } }, 8000],
   [{ secrets: { pdfEncryption: true } }, 30_000],
   [{ pdf: { ...defaultOptions.pdf, metadata: { title: 'a' } } }, 30_000],

@@ -25,7 +25,7 @@ export function ListField(props: FieldProps & { readonly renderObject: (item: Fi
                 change(items.with(index, withValue((each ?? {}) as Body, inside.slice(path.length + 1), next))),
             })
           ) : (
-            <Row
+            <ItemRow
               path={[...path, index]}
               schema={item}
               label={`${name} ${index + 1}`}
@@ -67,7 +67,7 @@ function AddButton({ name, disabled = false, onClick }: AddButtonProps) {
   );
 }
 
-interface RowProps {
+interface ItemRowProps {
   readonly path: Path;
   readonly schema: JsonSchema;
   readonly label: string;
@@ -75,7 +75,7 @@ interface RowProps {
   readonly onChange: (value: unknown) => void;
 }
 
-function Row({ path, schema, label, value, onChange }: RowProps) {
+function ItemRow({ path, schema, label, value, onChange }: ItemRowProps) {
   const id = useId();
   const message = useMessage(path);
   const isNumber = variantsOf(schema).some(({ type }) => type === 'integer' || type === 'number');
@@ -100,18 +100,21 @@ function Row({ path, schema, label, value, onChange }: RowProps) {
   );
 }
 
+type Row = readonly [name: string, text: string];
+
 /** Shows names with values, such as headers. A row with an empty or duplicate name is not sent. */
 export function RecordField(props: FieldProps) {
-  const { path, value, onChange } = props;
-  const sent = (value ?? {}) as Readonly<Record<string, string>>;
-  const [rows, setRows] = useState<readonly (readonly [string, string])[]>(Object.entries(sent));
+  const { path, schema, value, onChange } = props;
+  const sent = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const sentRows = () => Object.entries(sent).map(([field, each]): Row => [field, textOf(each)]);
+  const [rows, setRows] = useState<readonly Row[]>(sentRows);
   // An example may have replaced the whole form.
-  const isSame = JSON.stringify(recordOf(rows) ?? {}) === JSON.stringify(sent);
-  const shown = isSame ? rows : Object.entries(sent);
+  const isSame = JSON.stringify(recordOf(rows, schema) ?? {}) === JSON.stringify(sent);
+  const shown = isSame ? rows : sentRows();
   const name = labelOf(String(path.at(-1)));
-  const change = (next: readonly (readonly [string, string])[]) => {
+  const change = (next: readonly Row[]) => {
     setRows(next);
-    onChange(path, recordOf(next));
+    onChange(path, recordOf(next, schema));
   };
   return (
     <FieldSet {...props}>
@@ -145,7 +148,20 @@ export function RecordField(props: FieldProps) {
   );
 }
 
-function recordOf(rows: readonly (readonly [string, string])[]): Record<string, string> | undefined {
+function recordOf(rows: readonly Row[], { additionalProperties }: JsonSchema): Record<string, unknown> | undefined {
   const named = rows.filter(([name]) => name !== '');
-  return named.length === 0 ? undefined : Object.fromEntries(named);
+  if (named.length === 0) return undefined;
+  const mayBeObject =
+    typeof additionalProperties === 'object' && variantsOf(additionalProperties).some(({ type }) => type === 'object');
+  return Object.fromEntries(named.map(([name, text]) => [name, mayBeObject ? (objectOf(text) ?? text) : text]));
+}
+
+/** Returns the object that a text contains as JSON; undefined for any other text. */
+function objectOf(text: string): object | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
 }

@@ -84,15 +84,16 @@ function problems(report: CaptureResult['report']): string[] {
   return found.length === 0 ? [] : [`problems: ${found.join(' ')}`];
 }
 
-/** Returns the extracted text and links of a page, truncated to their limits. */
+/** Returns the extracted text and links of a page, or its fields, truncated to their limits. */
 export function extractedText(extracted: Extracted | null | undefined, maxCharacters: number): string {
-  if (extracted?.markdown === undefined)
-    return 'The page did not answer when its text was read. Call extract_page again.';
-  const { markdown, links = [], truncated = [] } = extracted;
+  const { fields, links = [], truncated = [] } = extracted ?? {};
+  const [name, whole] =
+    fields === undefined ? (['Markdown', extracted?.markdown] as const) : ['Fields', JSON.stringify(fields, null, 2)];
+  if (whole === undefined) return 'The page did not answer when its text was read. Call extract_page again.';
   const notes = [
-    ...(markdown.length > maxCharacters
+    ...(whole.length > maxCharacters
       ? [
-          `CUT: this is the first ${maxCharacters} of ${markdown.length} characters. Call extract_page with a larger maxCharacters for more.`,
+          `CUT: this is the first ${maxCharacters} of ${whole.length} characters. Call extract_page with a larger maxCharacters for more.`,
         ]
       : []),
     ...(truncated.length > 0
@@ -103,7 +104,7 @@ export function extractedText(extracted: Extracted | null | undefined, maxCharac
   const listed = links.slice(0, maxLinks).map(({ url, text }) => `- ${quoted(text)} ${url.slice(0, maxLinkLength)}`);
   return [
     ...notes,
-    ofThePage('Markdown', markdown.slice(0, maxCharacters).toWellFormed()),
+    ofThePage(name, whole.slice(0, maxCharacters).toWellFormed()),
     ...(listed.length === 0 ? [] : [ofThePage('Links', listed.join('\n'))]),
   ].join('\n\n');
 }

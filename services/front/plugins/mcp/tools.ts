@@ -85,9 +85,10 @@ const tools: Readonly<Record<McpToolName, Tool>> = {
   },
 
   async extract_page({ links: _links, maxCharacters: _most, ...page }, { links, maxCharacters }, call, deps) {
-    const extract = links === true ? ['markdown', 'links'] : ['markdown'];
+    const parts = links === true ? ['markdown', 'links'] : ['markdown'];
+    const wanted = page['extractFields'] === undefined ? { extract: parts } : {};
     // A picture is rendered in any case; keep it small.
-    const body = { ...page, extract, format: 'jpeg', quality: 50 };
+    const body = { ...page, ...wanted, format: 'jpeg', quality: 50 };
     return capture(body, call, deps, async (state) => [
       text(captureText(state)),
       text(extractedText('extracted' in state ? state.extracted : null, Number(maxCharacters))),

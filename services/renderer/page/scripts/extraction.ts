@@ -3,13 +3,20 @@ import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { ExtractName } from '@webcapture/shared/api/formats.ts';
 import type { writeMarkdown as WriteMarkdown } from './markdown.ts';
 import type { matchesIn as MatchesIn, openRoots as OpenRoots } from './selecting.ts';
-import type { readerOf as ReaderOf, TextWriter, walkPage as WalkPage, writeText as WriteText } from './walking.ts';
+import type {
+  readerOf as ReaderOf,
+  TextWriter,
+  walkPage as WalkPage,
+  withoutControls as WithoutControls,
+  writeText as WriteText,
+} from './walking.ts';
 
 /** Functions that the caller sends to the page together with the functions of this file. */
 declare const matchesIn: typeof MatchesIn;
 declare const openRoots: typeof OpenRoots;
 declare const readerOf: typeof ReaderOf;
 declare const walkPage: typeof WalkPage;
+declare const withoutControls: typeof WithoutControls;
 declare const writeText: typeof WriteText;
 declare const writeMarkdown: typeof WriteMarkdown;
 
@@ -43,17 +50,15 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   const encoder = new TextEncoder();
   const truncated = new Set<ExtractName>();
 
-  /** Removes control characters, which JSON would encode with six characters each. */
-  const clean = (text: string) => text.toWellFormed().replaceAll(/[^\P{Cc}\t\n\f\r]/gu, '');
   const cut = (name: ExtractName, whole: string) => {
-    const text = clean(whole.slice(0, maxBytes + 1));
+    const text = withoutControls(whole.slice(0, maxBytes + 1));
     const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
     if (read < text.length || whole.length > maxBytes) truncated.add(name);
     return text.slice(0, read);
   };
   const shorten = (text: string, most: number) =>
     [
-      ...clean(text.slice(0, 2 * most))
+      ...withoutControls(text.slice(0, 2 * most))
         .replaceAll(/\s+/g, ' ')
         .trim(),
     ]
@@ -61,7 +66,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
       .join('');
   /** Returns the URL if it may be reported; otherwise null. */
   const publicUrl = (url: string, schemes: RegExp) =>
-    url.length <= maxUrlLength && schemes.test(url) && !url.startsWith(noUrl) ? clean(url) : null;
+    url.length <= maxUrlLength && schemes.test(url) && !url.startsWith(noUrl) ? withoutControls(url) : null;
   const web = /^https?:/;
   const followed = /^(?:https?|mailto|tel):/;
   const hrefOf = {

@@ -99,13 +99,13 @@ function inTreeOrder(elements: Iterable<Element>): Element[] {
   return [...paths].toSorted(([, a], [, b]) => compare(a, b)).map(([element]) => element);
 }
 
-/** Returns the matching elements of a document and its open shadow roots, in tree order. */
-export function matchesIn(
-  start: Document,
+/** Returns the matching elements of a document, or within an element, and of its open shadow roots, in tree order. */
+export function matchesIn<S extends Document | Element>(
+  start: S,
   { css, chains }: SelectorPart,
-  roots: readonly Root[] = openRoots(start),
+  roots: readonly (S | ShadowRoot)[] = openRoots(start),
 ): readonly Element[] {
-  const lists = roots.map((root) => [...root.querySelectorAll(css)]);
+  const lists = roots.map((root) => [...own(root).querySelectorAll(css)]);
   const found = new Set(lists.flat());
   const lasts = chains.map((chain) => (chain.at(-1) as Compound).css);
   const inner = chains.length === 0 ? [] : roots.slice(1);

@@ -38,14 +38,24 @@ export function readerOf<T>(type: { readonly prototype: object }, name: string):
   return (node) => get.call(node) as T;
 }
 
+/** Removes control characters, which JSON would encode with six characters each, and halves of surrogate pairs. */
+export function withoutControls(text: string): string {
+  return text.toWellFormed().replaceAll(/[^\P{Cc}\t\n\f\r]/gu, '');
+}
+
 /**
  * Walks through the visible document, including open shadow roots but without frames. Does not recurse, because a page may nest its
  * elements to any depth.
  *
  * @param end by `performance.now()`
- * @returns whether the end of the document was reached
+ * @param root the element to walk through. By default, it is the root of the document.
+ * @returns whether the end was reached
  */
-export function walkPage(writers: readonly PageWriter[], end: number): boolean {
+export function walkPage(
+  writers: readonly PageWriter[],
+  end: number,
+  root = Document.prototype.querySelector.call(document, ':root'),
+): boolean {
   /** Elements whose content is not shown, or is not text of the page. */
   const skipped = new Set(
     'audio canvas datalist embed frame frameset head iframe img input meter object option progress rp script select style svg template textarea title video'.split(
@@ -110,7 +120,6 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
     return child;
   };
 
-  const root = Document.prototype.querySelector.call(document, ':root');
   const first = root === null ? null : enter(root);
   const path: Walked[] = first === null ? [] : [first];
   let isWhole = true;

@@ -26,6 +26,18 @@ describe('options of the page', () => {
     ],
     ['all parts of a page', { extract: ['text', 'html', 'markdown', 'links', 'metadata'] }],
     ['one part of a page', { extract: ['text'], format: 'pdf' }],
+    [
+      'fields of a page',
+      {
+        extractFields: {
+          a: 'h1',
+          Z_9: { selector: 'a:has(> b)', attribute: 'href', list: true },
+          b: { fields: { c: { fields: { d: { attribute: 'x'.repeat(128), list: false } } } } },
+          ['n'.repeat(64)]: {},
+        },
+      },
+    ],
+    ['50 fields', { extractFields: Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`f${at}`, 'a'])) }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
     ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
     [
@@ -96,6 +108,50 @@ describe('options of the page', () => {
     [
       { extract: 'text' },
       'extract must be a list, not empty, of html, links, markdown, metadata, text, each once, not "t',
+    ],
+    [{ extractFields: 'h1' }, 'extractFields must be an object of 1 to 50 fields, not "h1"'],
+    [{ extractFields: {} }, 'extractFields must be an object of 1 to 50 fields'],
+    [
+      { extractFields: Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`f${at}`, 'a'])) },
+      'extractFields must be an object of 1 to 50 fields',
+    ],
+    [{ extractFields: { a: { fields: {} } } }, 'extractFields.a.fields must be an object of 1 to 50 fields'],
+    [
+      { extractFields: { '1a': 'a' } },
+      'extractFields: the name "1a" must be a string that matches ^[A-Za-z][A-Za-z0-9_]{0,63}$',
+    ],
+    [{ extractFields: { a: { fields: { 'b c': 'a' } } } }, 'extractFields.a.fields: the name "b c" must be a string'],
+    [{ extractFields: { ['n'.repeat(65)]: 'a' } }, 'extractFields: the name a string of 65 characters must be'],
+    [
+      { extractFields: { a: 1 } },
+      'extractFields.a must be a string of 1 to 1000 characters, or an object with selector, attribute, list, fields, not 1',
+    ],
+    [{ extractFields: { a: ['b'] } }, 'extractFields.a must be a string of 1 to 1000 characters, or an object with'],
+    [{ extractFields: { a: { selector: 'a', type: 'b' } } }, 'extractFields.a.type is not a field of the request'],
+    [{ extractFields: { a: { selector: '' } } }, 'extractFields.a.selector must be a string of 1 to 1000 characters'],
+    [{ extractFields: { a: { attribute: '' } } }, 'extractFields.a.attribute must be a string of 1 to 128 characters'],
+    [
+      { extractFields: { a: { attribute: 'x'.repeat(129) } } },
+      'extractFields.a.attribute must be a string of 1 to 128',
+    ],
+    [{ extractFields: { a: { list: 1 } } }, 'extractFields.a.list must be true or false, not 1'],
+    [{ extractFields: { a: { list: true } } }, 'extractFields.a.list needs extractFields.a.selector'],
+    [
+      { extractFields: { a: { attribute: 'b', fields: { c: 'd' } } } },
+      'extractFields.a: send either attribute or fields, not both',
+    ],
+    [{ extractFields: { a: 'text=b' } }, 'extractFields.a must be a CSS selector, not "text=b" ('],
+    [
+      { extractFields: { a: { fields: { b: { selector: '> c' } } } } },
+      'extractFields.a.fields.b.selector must be a CSS selector, not "> c" (',
+    ],
+    [
+      { extractFields: { a: 'iframe >> b' } },
+      'extractFields.a must be a CSS selector, not "iframe >> b" (it cannot match in frames, so it must have no ">>")',
+    ],
+    [
+      { extractFields: { a: { fields: { b: { fields: { c: { fields: { d: 'e' } } } } } } } },
+      'extractFields.a.fields.b.fields.c.fields is not a field of the request',
     ],
     [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],

@@ -71,7 +71,7 @@ describe('secrets', () => {
     [{ headers: { 'user-agent': 'hunter2' } }, 'headers.user-agent cannot be set: use userAgent'],
     [{ headers: { 'Proxy-Authorization': 'hunter2' } }, 'headers.Proxy-Authorization cannot be set: it controls'],
     [{ headers: { te: 'hunter2' } }, 'headers.te cannot be set: it controls the connection'],
-    [{ headers: 'hunter2' }, 'headers must be an object, not a string of 7 characters'],
+    [{ headers: 'hunter2' }, 'headers must be an object of 0 to 50 fields, not a string of 7 characters'],
     [credentials(32_769), 'headers, cookies and auth must have at most 32768 bytes together, as JSON'],
     [{ headersFor: ['https://cdn.example.com'] }, 'headersFor needs headers'],
     [{ headers: {}, headersFor: Array(21).fill('https://a.example') }, 'headersFor must be a list of at most 20'],
