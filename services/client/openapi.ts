@@ -1227,18 +1227,18 @@ export interface components {
              */
             reducedMotion?: boolean;
             /**
-             * @description Format of the file.
+             * @description Format of the file. none: no picture is taken, which saves time, and the file contains the parts of extract and extractFields as JSON.
              * @default png
              * @enum {string}
              */
-            format?: "png" | "jpeg" | "webp" | "pdf";
+            format?: "png" | "jpeg" | "webp" | "pdf" | "none";
             /**
              * @description Image quality of jpeg and webp. Ignored for other formats.
              * @default 80
              */
             quality?: number;
             /**
-             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. With format none, the page is scrolled through before it is read.
              * @default false
              */
             isFullPage?: boolean;
@@ -1570,13 +1570,13 @@ export interface components {
             /** @description Time of the capture as Unix time in seconds. */
             createdAt: number;
             /** @enum {string} */
-            format: "png" | "jpeg" | "webp" | "pdf";
+            format: "png" | "jpeg" | "webp" | "pdf" | "none";
             /** @enum {string} */
-            mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+            mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf" | "application/json";
             fileSizeBytes: number;
-            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. With format none, CSS pixels of the viewport. */
             width: number;
-            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+            /** @description See width. */
             height: number;
             /** @description Number of pages of a PDF. */
             pages?: number;
@@ -1668,7 +1668,7 @@ export interface components {
             /** @description HTML to render: raw if it contains "<", otherwise base64 (standard or URL-safe) of UTF-8. Exactly one of url and html is required. */
             html?: string;
             /**
-             * @description Respond with metadata (json) or with the file itself (file). file cannot be combined with background.
+             * @description Respond with metadata (json) or with the file itself (file). file cannot be combined with background or format none.
              * @default json
              * @enum {string}
              */
@@ -1696,18 +1696,18 @@ export interface components {
              */
             reducedMotion?: boolean;
             /**
-             * @description Format of the file.
+             * @description Format of the file. none: no picture is taken, which saves time, and the file contains the parts of extract and extractFields as JSON.
              * @default png
              * @enum {string}
              */
-            format?: "png" | "jpeg" | "webp" | "pdf";
+            format?: "png" | "jpeg" | "webp" | "pdf" | "none";
             /**
              * @description Image quality of jpeg and webp. Ignored for other formats.
              * @default 80
              */
             quality?: number;
             /**
-             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. With format none, the page is scrolled through before it is read.
              * @default false
              */
             isFullPage?: boolean;
@@ -2171,18 +2171,18 @@ export interface components {
              */
             reducedMotion?: boolean;
             /**
-             * @description Format of the file.
+             * @description Format of the file. none: no picture is taken, which saves time, and the file contains the parts of extract and extractFields as JSON.
              * @default png
              * @enum {string}
              */
-            format?: "png" | "jpeg" | "webp" | "pdf";
+            format?: "png" | "jpeg" | "webp" | "pdf" | "none";
             /**
              * @description Image quality of jpeg and webp. Ignored for other formats.
              * @default 80
              */
             quality?: number;
             /**
-             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. With format none, the page is scrolled through before it is read.
              * @default false
              */
             isFullPage?: boolean;
@@ -3185,7 +3185,7 @@ export interface components {
             /** @description Requested URL, or about:blank for supplied HTML. */
             url: string;
             /** @enum {string} */
-            format: "png" | "jpeg" | "webp" | "pdf";
+            format: "png" | "jpeg" | "webp" | "pdf" | "none";
             viewport: {
                 width: number;
                 height: number;
@@ -3579,11 +3579,11 @@ export interface operations {
                 media?: "screen" | "print";
                 /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
                 reducedMotion?: boolean;
-                /** @description Format of the file. */
-                format?: "png" | "jpeg" | "webp" | "pdf";
+                /** @description Format of the file. none: no picture is taken, which saves time, and the file contains the parts of extract and extractFields as JSON. */
+                format?: "png" | "jpeg" | "webp" | "pdf" | "none";
                 /** @description Image quality of jpeg and webp. Ignored for other formats. */
                 quality?: number;
-                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
+                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. With format none, the page is scrolled through before it is read. */
                 isFullPage?: boolean;
                 /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
                 selector?: string;
@@ -4156,11 +4156,11 @@ export interface operations {
                 media?: "screen" | "print";
                 /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
                 reducedMotion?: boolean;
-                /** @description Format of the file. */
-                format?: "png" | "jpeg" | "webp" | "pdf";
+                /** @description Format of the file. none: no picture is taken, which saves time, and the file contains the parts of extract and extractFields as JSON. */
+                format?: "png" | "jpeg" | "webp" | "pdf" | "none";
                 /** @description Image quality of jpeg and webp. Ignored for other formats. */
                 quality?: number;
-                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
+                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. With format none, the page is scrolled through before it is read. */
                 isFullPage?: boolean;
                 /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
                 selector?: string;
@@ -6265,6 +6265,7 @@ export interface operations {
                     "image/jpeg": string;
                     "image/webp": string;
                     "application/pdf": string;
+                    "application/json": components["schemas"]["Extracted"];
                 };
             };
             /** @description The requested range of the file. */
@@ -6289,6 +6290,7 @@ export interface operations {
                     "image/jpeg": string;
                     "image/webp": string;
                     "application/pdf": string;
+                    "application/json": components["schemas"]["Extracted"];
                 };
             };
             /** @description The client already has the current file. */

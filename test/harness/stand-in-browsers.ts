@@ -12,6 +12,7 @@ const defaultAnswers: Readonly<Record<string, Answer>> = {
   scriptsHaveEnded: true,
   hasPainted: true,
   waitForAssets: { loaded: 1, failed: 2, pending: 0, fontsPending: false },
+  countImages: { loaded: 1, failed: 2, pending: 0 },
   finishAnimations: 0,
   findFrames: [],
   readPageFacts: { title: 'title', url: 'http://page.test/', wall: false },

@@ -17,7 +17,7 @@ import type { RenderFailure } from '@webcapture/shared/queue/outcomes.ts';
 import { causeOf } from '@webcapture/shared/runtime/errors.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import { packExtracted, partsOf, wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { hasExtractedFile, packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName, newDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
 import { packDiagnostics, type StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import type { NewFile, Upload } from '@webcapture/shared/files/file-store.ts';
@@ -34,7 +34,7 @@ type Completed = Extract<JobOutcome, { kind: 'completed' }>;
 export type Behavior = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
 
 /** The first bytes that identify the type of a file. */
-const signatures: Readonly<Record<Exclude<Format, 'png'>, Buffer>> = {
+const signatures: Readonly<Record<Exclude<Format, 'png' | 'none'>, Buffer>> = {
   jpeg: Buffer.from([0xff, 0xd8, 0xff, 0xe0]),
   webp: Buffer.from('RIFF\0\0\0\0WEBP', 'latin1'),
   pdf: Buffer.from('%PDF-1.7\n'),
@@ -149,6 +149,7 @@ export class StandInRenderer {
 
   /** Returns the file for a job. */
   fileOf({ options: { format, viewport } }: CaptureJob): Buffer {
+    if (format === 'none') return Buffer.from(JSON.stringify(this.extracted ?? {}));
     if (format !== 'png') return Buffer.concat([signatures[format], this.bytes]);
     const head = Buffer.alloc(33);
     head.write('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 0, 'latin1');
@@ -165,7 +166,7 @@ export class StandInRenderer {
 
   /** Returns the description of the extracted parts in a result. */
   async uploadExtracted(job: CaptureJob): Promise<Pick<Extract<JobOutcome, { kind: 'completed' }>, 'extracted'>> {
-    if (!wantsExtracted(job.options) || this.extracted === null) return {};
+    if (!hasExtractedFile(job.options) || this.extracted === null) return {};
     const file = { bytes: await this.pack(this.extracted), contentType: extractedType };
     const upload = await this.#store(job, extractedName(job.file.object), file);
     return { extracted: { upload, parts: partsOf(this.extracted) } };

@@ -7,12 +7,18 @@ const maxNameBytes = 120;
 /** Maximum size of the end of a name in bytes, such as `-100000.webp`. */
 const maxEndingBytes = 12;
 
-/** Files of a batch that are not pictures. */
+/** Files of a batch that are not of a capture. */
 export const stateFile = '.webcapture-batch.jsonl';
 export const lockFile = '.webcapture-batch.lock';
 export const indexFile = 'index.html';
 
-const extensions: Readonly<Record<Format, string>> = { png: '.png', jpeg: '.jpg', webp: '.webp', pdf: '.pdf' };
+const extensions: Readonly<Record<Format, string>> = {
+  png: '.png',
+  jpeg: '.jpg',
+  webp: '.webp',
+  pdf: '.pdf',
+  none: '.json',
+};
 
 const extensionOf = ({ request }: Entry) => extensions[(request['format'] as Format | undefined) ?? 'png'];
 
@@ -79,14 +85,14 @@ function checkName({ file = '', place, ...entry }: Entry): string {
   if (problem !== undefined) {
     throw new CliError('usage', `${place}: file ${JSON.stringify(file)} ${problem}. Nothing was sent.`);
   }
-  return isPicture(file) ? file : `${file}${extensionOf({ file, place, ...entry })}`;
+  return hasExtension(file) ? file : `${file}${extensionOf({ file, place, ...entry })}`;
 }
 
 /** Whether {@link chooseFiles} may have created this name, including the extension and a number. */
 export const isChosenName = (file: string): boolean =>
-  problemOfName(file, maxNameBytes + maxEndingBytes) === undefined && isPicture(file);
+  problemOfName(file, maxNameBytes + maxEndingBytes) === undefined && hasExtension(file);
 
-const isPicture = (file: string) => /\.(png|jpe?g|webp|pdf)$/i.test(file);
+const hasExtension = (file: string) => /\.(png|jpe?g|webp|pdf|json)$/i.test(file);
 
 function problemOfName(file: string, maxBytes: number): string | undefined {
   const steps = file.split('/');

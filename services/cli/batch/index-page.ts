@@ -63,11 +63,14 @@ function tile(entry: Entry, state: EntryState | undefined): string {
   if (state?.captured === undefined) return '';
   const { title, width, height, format, remarks } = state.captured;
   const href = pathToHref(state.file);
-  const picture = format === 'pdf' ? '<span>PDF</span>' : `<img src="${href}" alt="" loading="lazy" decoding="async">`;
+  const other = format === 'pdf' ? 'PDF' : format === 'none' ? 'JSON' : undefined;
+  const picture =
+    other === undefined ? `<img src="${href}" alt="" loading="lazy" decoding="async">` : `<span>${other}</span>`;
+  const size = format === 'none' ? '' : `, ${width} × ${height} px`;
   const notes = remarks.map((remark) => `<p class="small">${escape(remark)}</p>`).join('');
   return `<li><a class="picture" href="${href}" aria-label="${escape(state.file)}">${picture}</a>
 <div class="about"><p><bdi>${escape(title === '' ? entry.url : title)}</bdi></p><p class="small">${link(entry.url)}</p>
-<p class="small">${escape(state.file)}, ${width} × ${height} px</p>${notes}</div></li>
+<p class="small">${escape(state.file)}${size}</p>${notes}</div></li>
 `;
 }
 

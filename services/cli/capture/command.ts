@@ -94,6 +94,7 @@ const formatsByExtension: Readonly<Record<string, Format>> = {
   '.jpeg': 'jpeg',
   '.webp': 'webp',
   '.pdf': 'pdf',
+  '.json': 'none',
 };
 
 /** Returns the format of --format, or of the file extension; both must agree. */
@@ -104,7 +105,7 @@ function chooseFormat(output: string | undefined, given: Format | undefined): Fo
     if (guessed !== undefined || extension === '') return guessed;
     throw new CliError(
       'usage',
-      `The extension ${extension} of --output is not a known format. Use .png, .jpg, .webp or .pdf, or --format with one of ${formats.join(', ')}.`,
+      `The extension ${extension} of --output is not a known format. Use .png, .jpg, .webp, .pdf or .json, or --format with one of ${formats.join(', ')}.`,
     );
   }
   if (guessed !== undefined && guessed !== given) {
@@ -154,8 +155,9 @@ function describe(answer: CaptureResult | PendingCapture, output: string | undef
   }
   const { metadata, report, tokenCost, processingTimeMs, fromCache } = answer;
   const cost = fromCache ? 'from the cache' : `${tokenCost} token${tokenCost === 1 ? '' : 's'}`;
-  const size = `${metadata.width} × ${metadata.height} px, ${bytes(metadata.fileSizeBytes)}`;
-  const line = `${output ?? answer.uuid}: ${metadata.format}, ${size}, ${(processingTimeMs / 1000).toFixed(1)} s, ${cost}\n`;
+  const { format, width, height } = metadata;
+  const facts = format === 'none' ? 'json' : `${format}, ${width} × ${height} px`;
+  const line = `${output ?? answer.uuid}: ${facts}, ${bytes(metadata.fileSizeBytes)}, ${(processingTimeMs / 1000).toFixed(1)} s, ${cost}\n`;
   return `${plainText(line)}${remarks(report)
     .map((remark) => `Note: ${plainText(remark)}\n`)
     .join('')}`;

@@ -1,4 +1,5 @@
 import type { Capture, CaptureHistory } from '@webcapture/client';
+import { isImageFormat } from '@webcapture/shared/api/formats.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
@@ -51,7 +52,7 @@ export function CapturePage({ uuid }: { readonly uuid: string }) {
   }, [isUnderWay]);
 
   const result = capture.data !== undefined && 'report' in capture.data ? capture.data : undefined;
-  const hasPicture = result?.status === 'completed' && result.metadata.format !== 'pdf';
+  const hasPicture = result?.status === 'completed' && isImageFormat(result.metadata.format);
   const pictures = usePictures(hasPicture ? result : undefined);
   return (
     <Page
@@ -201,7 +202,7 @@ function Details({
       {before !== undefined && current !== undefined && capture.status === 'completed' && (
         <Comparison before={before} after={current} />
       )}
-      {'report' in capture && capture.metadata.format !== 'pdf' && history.data !== undefined && (
+      {'report' in capture && isImageFormat(capture.metadata.format) && history.data !== undefined && (
         <EarlierPictures capture={capture} files={history.data.files} />
       )}
       {'report' in capture && <Report capture={capture} />}

@@ -1,4 +1,5 @@
 import type { Capture, CaptureStatus } from '@webcapture/client';
+import { extensions } from '@webcapture/shared/api/formats.ts';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isTemporary } from '../shell/errors.ts';
 import { formatBytes, formatDuration, formatNumber } from '../shell/format.ts';
@@ -252,10 +253,11 @@ const acceptedAt = (capture: Capture) => ('acceptedAt' in capture ? capture.acce
 
 function factsOf(capture: Capture): string {
   const { metadata } = capture;
-  const format = metadata.format.toUpperCase();
+  const format = extensions[metadata.format].toUpperCase();
   if (!('width' in metadata)) return format;
+  const size = metadata.format === 'none' ? '' : ` · ${metadata.width} × ${metadata.height}`;
   const took = 'processingTimeMs' in capture ? ` · ${formatDuration(capture.processingTimeMs)}` : '';
-  return `${format} · ${metadata.width} × ${metadata.height} · ${formatBytes(metadata.fileSizeBytes)}${took}`;
+  return `${format}${size} · ${formatBytes(metadata.fileSizeBytes)}${took}`;
 }
 
 /** Returns a text that announces to screen readers the last capture that ended while the list is shown. */

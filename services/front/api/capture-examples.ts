@@ -9,6 +9,7 @@ import type { CaptureEvent, CaptureProgress } from '@webcapture/shared/api/captu
 import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
 import type { Delivery } from '@webcapture/shared/api/delivery.ts';
 import type { Diagnostics } from '@webcapture/shared/api/diagnostics.ts';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { example } from './answers.ts';
 
 /** Examples of captures in the OpenAPI document. A test validates each against its schema. */
@@ -58,8 +59,9 @@ export const requestExamples = {
     url: 'https://example.com/',
     extract: ['markdown', 'links', 'metadata'],
   }),
-  fields: example('Named fields of the page', {
+  fields: example('Named fields of the page, without a picture', {
     url: 'https://shop.example.com/lamps',
+    format: 'none',
     extractFields: {
       title: 'h1',
       lamps: {
@@ -120,23 +122,22 @@ export const awaitedExample: CaptureResult = {
   report: { ...resultExample.report, timings: { ...resultExample.report.timings, answerMs: 12 } },
 };
 
-/** Result of a request with `extract` ["links", "markdown", "metadata"]. */
-export const extractedExample: CaptureResult = {
-  ...resultExample,
-  extracted: {
-    markdown:
-      '# Example Domain\n\nThis domain is for use in documentation examples.\n\n[Learn more](https://iana.org/domains/example)',
-    links: [{ url: 'https://iana.org/domains/example', text: 'Learn more' }],
-    metadata: {
-      title: 'Example Domain',
-      description: null,
-      language: 'en',
-      canonicalUrl: null,
-      openGraph: {},
-      icons: [],
-    },
+/** Parts of a request with `extract` ["links", "markdown", "metadata"]. */
+export const partsExample: Extracted = {
+  markdown:
+    '# Example Domain\n\nThis domain is for use in documentation examples.\n\n[Learn more](https://iana.org/domains/example)',
+  links: [{ url: 'https://iana.org/domains/example', text: 'Learn more' }],
+  metadata: {
+    title: 'Example Domain',
+    description: null,
+    language: 'en',
+    canonicalUrl: null,
+    openGraph: {},
+    icons: [],
   },
 };
+
+export const extractedExample: CaptureResult = { ...resultExample, extracted: partsExample };
 
 const asked = { url: 'https://example.com/', format: 'png', viewport, fullPage: false } as const;
 

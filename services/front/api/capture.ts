@@ -5,7 +5,7 @@ import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import { captureResultSchema, pendingCaptureSchema } from '@webcapture/shared/api/capture.ts';
 import { success, successSchema } from '@webcapture/shared/api/envelope.ts';
 import { linkRefusals, optionGroups } from '@webcapture/shared/api/option-table.ts';
-import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { binaryTypes } from '@webcapture/shared/api/formats.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { type ErrorCode, type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureAnswer } from '../capture/answer.ts';
@@ -245,7 +245,7 @@ const createCaptureDocument = {
             queued: example('Queued in the background', success(queuedExample)),
           },
         },
-        ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),
+        ...Object.fromEntries(binaryTypes.map((type) => [type, file])),
         [eventStreamType]: { schema: { type: 'string' }, examples: { events: example('Events', progressText) } },
       },
     },

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { extractedSchema } from '@webcapture/shared/api/extracted.ts';
+import { binaryTypes, mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { isFileName } from '@webcapture/shared/files/file-name.ts';
 import { type FileStore, retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type LinkSigner, type SignedLink, SignedLinks } from '../signed-links.ts';
-import { failureAnswers } from './answers.ts';
+import { example, failureAnswers } from './answers.ts';
+import { partsExample } from './capture-examples.ts';
 import { fileResponseHeaders as headers, isNotModified, sendFile } from './send-file.ts';
 
 type FileRequest = FastifyRequest<{ Params: { name: string } }>;
@@ -54,9 +56,13 @@ function redirect(reply: FastifyReply, { url, opensUntil }: SignedLink, now: num
 
 const text = (description: string) => ({ type: 'string', description });
 
-const content = Object.fromEntries(
-  Object.values(mimeTypes).map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
-);
+const content = {
+  ...Object.fromEntries(binaryTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
+  [mimeTypes.none]: {
+    schema: extractedSchema,
+    examples: { data: example('The file of a capture without a picture', partsExample) },
+  },
+};
 
 /** Returns the OpenAPI description of GET and HEAD /files/{name}. */
 function fileDocument(method: 'GET' | 'HEAD') {

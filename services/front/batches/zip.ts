@@ -1,5 +1,6 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { extensions } from '@webcapture/shared/api/formats.ts';
 import type { BatchSummary } from '@webcapture/shared/api/batch.ts';
 import type { BatchItem } from '@webcapture/shared/captures/batch-state.ts';
 import { type FileStore, retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
@@ -64,7 +65,7 @@ async function addFile(
     error: error === undefined ? null : { code: error.code, message: error.message },
   });
   if (capture === undefined || status !== 'completed') return without(failure);
-  const name = `${String(index).padStart(4, '0')}-${uuid}.${capture.format}`;
+  const name = `${String(index).padStart(4, '0')}-${uuid}.${extensions[capture.format]}`;
   let body: Readable;
   try {
     body = await retryIfReplaced(async () => {

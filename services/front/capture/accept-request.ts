@@ -30,7 +30,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
-import { brokenFieldRules } from './field-rules.ts';
+import { brokenExtractRules } from './extract-rules.ts';
 import { hasUser, isHttpUrl } from './http-url.ts';
 import { brokenPdfRules } from './pdf-rules.ts';
 import { brokenPersistenceRules, persistenceOf } from './persistence-rules.ts';
@@ -253,7 +253,7 @@ function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: Accep
   }
   yield* brokenStepRules(request);
   yield* brokenSelectors(request);
-  yield* brokenFieldRules(request.extractFields);
+  yield* brokenExtractRules(request);
   if (freeze !== undefined && Number.isNaN(Date.parse(freeze.time))) {
     yield `freeze.time must be a date and time like "2026-01-01T00:00:00Z", not ${describeValue(freeze.time)}`;
   }

@@ -34,6 +34,10 @@ function omitUnusedOptions({ quality, pdf, ...rest }: RenderOptions): object {
   switch (rest.format) {
     case 'png':
       return rest;
+    case 'none': {
+      const { imageTimeout: _pictures, ...read } = rest;
+      return read;
+    }
     case 'jpeg':
     case 'webp':
       return { ...rest, quality };

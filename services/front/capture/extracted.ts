@@ -1,7 +1,7 @@
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { statusOf } from '@webcapture/shared/captures/view.ts';
-import { wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { hasExtractedFile, wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -36,9 +36,10 @@ export async function extractedOf(
 ): Promise<{ readonly extracted?: Extracted | null }> {
   const { uuid, fileName, options, outcome } = record;
   if (!wantsExtracted(options) || outcome === undefined) return {};
-  if (statusOf(record, now()) !== 'completed' || outcome.extracted === undefined) return { extracted: null };
+  const isMissing = hasExtractedFile(options) && outcome.extracted === undefined;
+  if (isMissing || statusOf(record, now()) !== 'completed') return { extracted: null };
   try {
-    const read = () => readExtracted(store, fileName, { deadline: now() + readTimeoutMs });
+    const read = () => readExtracted(store, { fileName, format: options.format }, { deadline: now() + readTimeoutMs });
     return { extracted: await reads.get(fileName, () => semaphore.run(read)) };
   } catch (error) {
     log.warn({ err: error, uuid }, 'extracted parts of a page could not be read');

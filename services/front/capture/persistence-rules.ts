@@ -1,4 +1,5 @@
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
+import { isImageFormat } from '@webcapture/shared/api/formats.ts';
 import type { Persistence } from '@webcapture/shared/captures/capture-record.ts';
 import { runsAfter } from '@webcapture/shared/captures/refresh-times.ts';
 import { describeValue } from '../validation/explain-errors.ts';
@@ -17,7 +18,9 @@ export function* brokenPersistenceRules(
   }
   if (history > 0 && !enabled) yield 'persistence.history needs persistence.enabled true';
   if (compare !== undefined && !enabled) yield 'persistence.compare needs persistence.enabled true';
-  if (compare !== undefined && format === 'pdf') yield 'persistence.compare needs format png, jpeg or webp, not pdf';
+  if (compare !== undefined && !isImageFormat(format)) {
+    yield `persistence.compare needs format png, jpeg or webp, not ${format}`;
+  }
   if (schedule === undefined) return;
   if (!enabled) yield 'persistence.schedule needs persistence.enabled true';
   if (seconds !== 0) {

@@ -3,7 +3,12 @@ import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { type CaptureRecord, withTimings } from '@webcapture/shared/captures/capture-record.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { complete, type Transition } from '@webcapture/shared/captures/transitions.ts';
-import { maxStoredBytes, removableNamesOf, wantsExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import {
+  hasExtractedFile,
+  maxJsonBytes,
+  maxStoredBytes,
+  removableNamesOf,
+} from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import type { ExpectedUpload, FileStore } from '@webcapture/shared/files/file-store.ts';
 import { cacheOf } from '@webcapture/shared/queue/job.ts';
@@ -52,9 +57,11 @@ export async function acceptFiles(
   };
   const { deadline } = context;
   const picture = { ...asked, name: found.fileName, object: ticket.object };
-  const mimeType = mimeTypes[found.options.format];
+  const { format } = found.options;
+  const mimeType = mimeTypes[format];
   const { wantsBytes = false } = context;
-  const expected = { ...picture, contentType: mimeType, wantsBytes };
+  const limit = format === 'none' ? { maxBytes: maxJsonBytes } : {};
+  const expected = { ...picture, ...limit, contentType: mimeType, wantsBytes };
   const kept = ticket.revision === 0 ? undefined : await keepEarlierFile(ticket, found, deadline, deps);
   const { file, bytes } = await deps.store.accept(upload, expected, { deadline });
   const extractedFile = await acceptExtracted(found, extracted, picture, deadline, deps);
@@ -104,7 +111,7 @@ async function acceptExtracted(
   deadline: number,
   { store }: SettleFilesDeps,
 ) {
-  if (!wantsExtracted(options) || extracted === undefined) return {};
+  if (!hasExtractedFile(options) || extracted === undefined) return {};
   const expected = {
     ...picture,
     name: extractedName(picture.name),

@@ -1,4 +1,5 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { isImageFormat } from '@webcapture/shared/api/formats.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError, onAbort } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browsers } from '../browser/browsers.ts';
@@ -185,7 +186,7 @@ function browserLost(cause: BrowserLostError): ServiceError {
 
 /** Timeout of a change of the viewport. The process of the page answers the command, and the page's scripts may never pause. */
 const resizeTimeoutMs = 5000;
-/** Visible size of a page that is only printed. It is small, because the pixels are never needed. */
+/** Visible size of a page that is only printed or read. It is small, because the pixels are never needed. */
 const undrawnSize = { width: 16, height: 16 };
 
 type Viewport = RenderOptions['viewport'];
@@ -222,7 +223,7 @@ class ViewportEmulation {
     this.#asked = viewport;
     this.#window = window;
     // With antiBot, the window must look like that of a person, so the page counts as drawn.
-    this.#isDrawn = format !== 'pdf' || antiBot;
+    this.#isDrawn = isImageFormat(format) || antiBot;
     this.#antiBot = antiBot;
     // Printing ignores the mobile layout.
     this.#isMobile = isMobile === true && format !== 'pdf';

@@ -74,13 +74,13 @@ export interface RenderRequest {
 export interface Rendering {
   readonly bytes: Buffer;
   readonly mimeType: MimeType;
-  /** Size of the file in pixels. For a pdf: size of the first page in CSS pixels. */
+  /** Size of the file in pixels. For a pdf: size of the first page in CSS pixels; without a picture: of the viewport. */
   readonly width: number;
   readonly height: number;
   /** Number of pages of a pdf. */
   readonly pages?: number;
   readonly report: RenderReport;
-  /** Requested data of the page besides the picture; undefined if the page did not respond. */
+  /** Requested data of the page besides the picture; undefined if the page did not respond, or if the file contains it. */
   readonly extracted?: Extracted;
   /** Areas of the picture with elements that `ignore` matches, in CSS pixels. */
   readonly ignored?: PictureArea[];
@@ -126,7 +126,8 @@ export class BrowserSilentError extends Error {
 }
 
 /**
- * Renders one page: open → block → navigate → script, click, steps, waitFor → settle → extract → screenshot → encode → report.
+ * Renders one page: open → block → navigate → script, click, steps, waitFor → settle → extract → screenshot → encode → report. Without a
+ * picture, the extracted parts are the file.
  *
  * @throws ServiceError. Its cause is a BrowserSilentError if the capture timed out, the browser did not respond, and there is time for a
  * retry.
@@ -234,13 +235,15 @@ async function renderIn(
   const extracted = reads ? await extract(open, options) : undefined;
   const unread = extracted === null ? (['extract'] as const) : [];
   const session = await keeper?.read();
-  trace.begin('picture');
+  if (options.format !== 'none') trace.begin('picture');
   const described = describePage(open);
   // The first failure is thrown. The other promise needs a handler as well.
   described.catch(() => undefined);
-  const picture = await (options.format === 'pdf'
-    ? print(open, options, settled, secrets?.pdfEncryption)
-    : takePicture(open, asLaidOut(open, options), settled, request.ignore));
+  const picture = await (options.format === 'none'
+    ? dataFile(extracted ?? null, options)
+    : options.format === 'pdf'
+      ? print(open, options, settled, secrets?.pdfEncryption)
+      : takePicture(open, asLaidOut(open, options), settled, request.ignore));
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank, format: options.format }, errors);
   const shootMs = elapsed();
@@ -252,7 +255,7 @@ async function renderIn(
     width: picture.width,
     height: picture.height,
     ...('pages' in picture ? { pages: picture.pages } : {}),
-    ...(extracted ? { extracted } : {}),
+    ...(extracted && options.format !== 'none' ? { extracted } : {}),
     ...(session === undefined ? {} : { session }),
     ...('ignored' in picture ? { ignored: picture.ignored } : {}),
     report: {
@@ -348,6 +351,14 @@ async function print(
   const printed = await printPdf(open, options, fullPage);
   const bytes = await finishDocument(printed.bytes, options.pdf, { encryption, deadline: open.deadline });
   return { ...printed, bytes, softTimeouts: [] };
+}
+
+/** Returns the file of a capture without a picture. */
+async function dataFile(extracted: Extracted | null, { viewport: { width, height } }: RenderOptions) {
+  if (extracted === null) {
+    throw new ServiceError('CAPTURE_TIMEOUT', 'The page did not answer when it was read.', { causedBy: 'page' });
+  }
+  return { bytes: Buffer.from(JSON.stringify(extracted)), width, height, softTimeouts: [], blank: false };
 }
 
 /** @param causedBy the cause to which a timeout of the current step is attributed */

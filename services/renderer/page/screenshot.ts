@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { Resize } from '@webcapture/shared/api/option-schemas.ts';
-import type { Format } from '@webcapture/shared/api/formats.ts';
+import type { ImageFormat } from '@webcapture/shared/api/formats.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { callTimeoutMs } from './deadline.ts';
@@ -11,8 +11,6 @@ import { type OpenPage, stopPage } from './open.ts';
 import type { PageRegion } from './region.ts';
 import { assertHolds } from './size-limits.ts';
 import { takeTiles } from './tiles.ts';
-
-type ImageFormat = Exclude<Format, 'pdf'>;
 
 /** The captured picture: one file in the requested format, or tiles from top to bottom that are joined later. */
 export type Shot = {

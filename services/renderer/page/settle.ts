@@ -17,7 +17,14 @@ import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './sc
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert } from './scripts/print.ts';
 import { rememberRevealed } from './scripts/revealed.ts';
-import { counting, loadEagerly, waitForAssets } from './scripts/assets.ts';
+import {
+  type AssetCounts,
+  counting,
+  countImages,
+  type ImageCounts,
+  loadEagerly,
+  waitForAssets,
+} from './scripts/assets.ts';
 import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
@@ -27,7 +34,7 @@ import { cssMayUse } from './scripts/styles.ts';
 import { everyElement } from './scripts/tree.ts';
 import { untilFrames } from './scripts/waits.ts';
 import { freezeScrollEffects, scrollPage } from './scroll-page.ts';
-import { step } from './world.ts';
+import { type Step, step } from './world.ts';
 
 /** Input of {@link settle}. */
 export interface SettleState {
@@ -131,28 +138,35 @@ export async function settle(
 
   const isLarge = requestsRegion(options) && (await scrollToRegion(open, options));
   const scope = fullPage || paper || isLarge ? 'all' : 'visible';
-  const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
+  const isRead = options.format === 'none';
+  const assetsTimeoutMs = isRead ? 0 : Math.max(options.imageTimeout, fontTimeoutMs);
   // This wait runs concurrently with the others, because some canvases never come to rest.
-  const canvases = needsRestWait
-    ? world.call(waitForCanvases, [canvasTimeoutMs], { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' }, [
-        fingerprintCanvas,
-      ])
-    : undefined;
+  const canvases =
+    needsRestWait && !isRead
+      ? world.call(
+          waitForCanvases,
+          [canvasTimeoutMs],
+          { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' },
+          [fingerprintCanvas],
+        )
+      : undefined;
   canvases?.catch(() => undefined);
   if (needsRestWait) await untilAtRest(open, { isWatched: fullPage !== undefined, mayBeIdle: scriptsIdle });
-  const loading = step(waitForAssets, scope, options.imageTimeout, fontTimeoutMs);
+  const loading: Step<Promise<AssetCounts> | (ImageCounts & Partial<AssetCounts>)> = isRead
+    ? step(countImages)
+    : step(waitForAssets, scope, options.imageTimeout, fontTimeoutMs);
   const finishing = [step(finishAnimations), step(showPulsing)] as const;
   const mayChange = [blocking, style, canvases, fullPage, options.freeze].some(Boolean) || hidesElements(options);
   // If nothing is done between the two, they take one message to the page. A picture gains nothing, because it waits for a frame.
-  const steps = paper && !mayChange ? ([loading, ...finishing] as const) : ([loading] as const);
+  const steps = (paper || isRead) && !mayChange ? ([loading, ...finishing] as const) : ([loading] as const);
   const loadingLimit = { timeoutMs: assetsTimeoutMs + callTimeoutMs, what: 'images' };
   const [[{ fontsPending, ...images }, finishedFirst], , framesLoaded] = await Promise.all([
     world.callEach(steps, loadingLimit, [cssMayUse, ...counting]),
     canvases,
-    fullPage ? frames.loaded(options.imageTimeout) : true,
+    fullPage && !isRead ? frames.loaded(options.imageTimeout) : true,
     painted,
   ]);
-  if ((images.pending > 0 || !framesLoaded) && options.imageTimeout > 0) softTimeouts.push('images');
+  if ((images.pending > 0 || !framesLoaded) && options.imageTimeout > 0 && !isRead) softTimeouts.push('images');
   if (fontsPending) softTimeouts.push('fonts');
 
   if (blocking) await hideBlocked(open, blocking, softTimeouts);

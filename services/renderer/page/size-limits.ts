@@ -9,16 +9,19 @@ const alternatives = ['jpeg', 'png'] as const satisfies readonly Format[];
 
 /** Returns the maximum height of a page in a format, in CSS pixels. */
 export function maxCssHeight(format: Format, scale: number): number {
+  // A page that is only read is laid out like the tallest picture.
+  if (format === 'none') return maxSide.png;
   return format === 'pdf' ? maxSide.pdf : Math.floor(maxSide[format] / scale);
 }
 
 /**
- * Checks that the format can hold the size.
+ * Checks that the format can hold the size. The file of `none` has no size.
  *
  * @param width and height in pixels of the file; for pdf in CSS pixels
  * @throws ServiceError PAGE_TOO_LARGE that names a format that can hold it
  */
 export function assertHolds(format: Format, width: number, height: number): void {
+  if (format === 'none') return;
   if (format !== 'pdf' && width * height > maxPixels) {
     const megapixels = Math.round((width * height) / 1_000_000);
     throw tooLarge(
@@ -35,11 +38,11 @@ export function assertHolds(format: Format, width: number, height: number): void
   );
 }
 
-function holds(format: Format, width: number, height: number): boolean {
+function holds(format: keyof typeof maxSide, width: number, height: number): boolean {
   return height <= maxSide[format] && width <= maxSide[format] && width * height <= maxPixels;
 }
 
-function wayOut(format: Format): string {
+function wayOut(format: keyof typeof maxSide): string {
   if (format === 'pdf') return 'Use pdf without isFullPage, which has as many pages as it takes.';
   return 'Use pdf without isFullPage, which has as many pages as it takes, or a smaller deviceScaleFactor.';
 }

@@ -234,11 +234,12 @@ export const captureResultSchema = Type.Object({
     fileSizeBytes: Type.Integer({ minimum: 1 }),
     width: Type.Integer({
       minimum: 1,
-      description: 'Size in pixels of the file. For a PDF, CSS pixels of the first page.',
+      description:
+        'Size in pixels of the file. For a PDF, CSS pixels of the first page. With format none, CSS pixels of the viewport.',
     }),
     height: Type.Integer({
       minimum: 1,
-      description: 'Size in pixels of the file. For a PDF, CSS pixels of the first page.',
+      description: 'See width.',
     }),
     pages: Type.Optional(Type.Integer({ minimum: 1, description: 'Number of pages of a PDF.' })),
     viewport: Type.Object({

@@ -1,16 +1,36 @@
-/** The file formats, with the features that each supports. */
-export const formats = ['png', 'jpeg', 'webp', 'pdf'] as const;
+/** The formats of pictures. */
+const imageFormats = ['png', 'jpeg', 'webp'] as const;
+
+export type ImageFormat = (typeof imageFormats)[number];
+
+/** All formats of a capture. With `none`, no picture is taken, and the file contains the extracted parts as JSON. */
+export const formats = [...imageFormats, 'pdf', 'none'] as const;
 
 export type Format = (typeof formats)[number];
+
+export const isImageFormat = (format: Format): format is ImageFormat => imageFormats.some((image) => image === format);
 
 export const mimeTypes = {
   png: 'image/png',
   jpeg: 'image/jpeg',
   webp: 'image/webp',
   pdf: 'application/pdf',
+  none: 'application/json',
 } as const satisfies Record<Format, string>;
 
 export type MimeType = (typeof mimeTypes)[Format];
+
+/** The types of files that are not JSON. */
+export const binaryTypes = Object.values(mimeTypes).filter((type) => type !== mimeTypes.none);
+
+/** The extensions of file names, without a dot. */
+export const extensions = {
+  png: 'png',
+  jpeg: 'jpeg',
+  webp: 'webp',
+  pdf: 'pdf',
+  none: 'json',
+} as const satisfies Record<Format, string>;
 
 /** Parts of a page that can be requested in addition to the picture. */
 export const extractNames = ['html', 'links', 'markdown', 'metadata', 'text'] as const;
@@ -38,6 +58,6 @@ export type StoredType = MimeType | typeof extractedType;
  * the limit of PDF 1.x viewers.
  */
 export const maxSide = { png: 100_000, jpeg: 65_500, webp: 16_383, pdf: 19_200 } as const satisfies Record<
-  Format,
+  Exclude<Format, 'none'>,
   number
 >;

@@ -148,7 +148,7 @@ export const optionTable = {
     oneOf(['json', 'file'], {
       default: 'json',
       description:
-        'Respond with metadata (json) or with the file itself (file). file cannot be combined with background.',
+        'Respond with metadata (json) or with the file itself (file). file cannot be combined with background or format none.',
     }),
     { group: null, notInLink: isFile },
   ),
@@ -183,11 +183,18 @@ export const optionTable = {
     addsMs: 0,
   }),
 
-  format: pageOption(oneOf(formats, { default: 'png', description: 'Format of the file.' }), {
-    group: 'Image and file',
-    isUndone: true,
-    addsMs: 0,
-  }),
+  format: pageOption(
+    oneOf(formats, {
+      default: 'png',
+      description:
+        'Format of the file. none: no picture is taken, which saves time, and the file contains the parts of extract and extractFields as JSON.',
+    }),
+    {
+      group: 'Image and file',
+      isUndone: true,
+      addsMs: 0,
+    },
+  ),
   quality: pageOption(
     Type.Integer({
       minimum: 1,
@@ -201,7 +208,7 @@ export const optionTable = {
     Type.Boolean({
       default: false,
       description:
-        'Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.',
+        'Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. With format none, the page is scrolled through before it is read.',
     }),
     { group: 'Image and file', isUndone: true, addsMs: 0 },
   ),

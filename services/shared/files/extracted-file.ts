@@ -24,7 +24,7 @@ const storedNamesOf = ({
   comparisons = [],
 }: Pick<CaptureRecord, 'fileName' | 'options' | 'diagnostics' | 'earlierFiles' | 'comparisons'>): readonly string[] => [
   fileName,
-  ...(wantsExtracted(options) ? [extractedName(fileName)] : []),
+  ...(hasExtractedFile(options) ? [extractedName(fileName)] : []),
   ...(diagnostics === undefined ? [] : [diagnostics.name]),
   ...earlierFiles.map(({ name }) => name),
   ...comparisons.flatMap(({ difference }) => difference?.name ?? []),
@@ -40,6 +40,10 @@ export function removableNamesOf(record: CaptureRecord): readonly string[] {
 /** Whether a capture reads parts of the page. */
 export const wantsExtracted = ({ extract, extractFields }: Pick<RenderOptions, 'extract' | 'extractFields'>): boolean =>
   extract !== undefined || extractFields !== undefined;
+
+/** Whether the parts are stored in an object next to the file. With format `none`, they are the file. */
+export const hasExtractedFile = (options: RenderOptions): boolean =>
+  wantsExtracted(options) && options.format !== 'none';
 
 /** Returns the names of the existing parts. */
 export const partsOf = (extracted: Extracted): PartName[] => partNames.filter((name) => extracted[name] !== undefined);

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { extractedType, type Format, formats, mimeTypes } from '../api/formats.ts';
+import { extensions, extractedType, type Format, mimeTypes } from '../api/formats.ts';
 import type { StoredFile } from './file-store.ts';
 
-const fileName = new RegExp(`^[0-9a-f-]{36}-[0-9a-f]{32}\\.(?:${formats.join('|')})$`);
+const fileName = new RegExp(`^[0-9a-f-]{36}-[0-9a-f]{32}\\.(?:${Object.values(extensions).join('|')})$`);
 
 /** Returns a file name that consists of the uuid, 128 unguessable random bits, and the extension. */
 export function newFileName(uuid: string, format: Format): string {
-  return `${uuid}-${randomBytes(16).toString('hex')}.${format}`;
+  return `${uuid}-${randomBytes(16).toString('hex')}.${extensions[format]}`;
 }
 
 /**
@@ -52,9 +52,9 @@ export function isStoredName(name: string): boolean {
 /** Returns the uuid of the capture that a name belongs to. */
 export const uuidOfFileName = (name: string): string => name.slice(0, 36);
 
-/** Returns `capture-<uuid>.<format>`, without the random part of the file name, which is secret. */
+/** Returns `capture-<uuid>.<extension>`, without the random part of the file name, which is secret. */
 export function downloadName(uuid: string, format: Format): string {
-  return `capture-${uuid}.${format}`;
+  return `capture-${uuid}.${extensions[format]}`;
 }
 
 function formatOf(mimeType: StoredFile['contentType']): Format {

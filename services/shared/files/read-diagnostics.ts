@@ -6,7 +6,7 @@ import {
   type StoredDiagnostics,
 } from './diagnostics-file.ts';
 import type { CallLimits, FileStore } from './file-store.ts';
-import { readPackedJson } from './read-packed.ts';
+import { readStoredJson } from './read-json.ts';
 import { hasSignature } from './upload.ts';
 
 interface ReadDiagnostics {
@@ -26,7 +26,7 @@ export async function readDiagnostics(store: FileStore, name: string, limits: Ca
     maxStoredBytes: maxDiagnosticsBytes,
     maxJsonBytes: maxDiagnosticsJsonBytes,
   };
-  return parseDiagnostics(await readPackedJson(store, name, sizes, limits));
+  return parseDiagnostics(await readStoredJson(store, name, sizes, limits));
 }
 
 /**

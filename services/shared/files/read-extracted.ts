@@ -1,21 +1,27 @@
 import { type Extracted, extractedSchema } from '../api/extracted.ts';
-import { maxExtractedBytes, partNames } from '../api/formats.ts';
+import { type Format, maxExtractedBytes, partNames } from '../api/formats.ts';
 import { maxJsonBytes, maxStoredBytes, partsOf } from './extracted-file.ts';
 import { extractedName } from './file-name.ts';
 import type { CallLimits, FileStore } from './file-store.ts';
-import { readPackedJson } from './read-packed.ts';
+import { readStoredJson } from './read-json.ts';
 
 /**
- * Reads the extracted parts of the file with that name. A renderer wrote them, so they are decompressed only up to a limit, and validated
+ * Reads the extracted parts of a capture by the name and the format of its file. A renderer wrote them, so they are decompressed only up to a limit, and validated
  * against the schema and the maximum size of each part.
  *
  * @throws Error if they are missing or damaged
  */
-export async function readExtracted(store: FileStore, fileName: string, limits: CallLimits): Promise<Extracted> {
-  const sizes = { what: 'extracted parts', maxStoredBytes, maxJsonBytes };
-  const stored = ((await readPackedJson(store, extractedName(fileName), sizes, limits)) ?? {}) as Partial<
-    Record<(typeof fields)[number], unknown>
-  >;
+export async function readExtracted(
+  store: FileStore,
+  { fileName, format }: { readonly fileName: string; readonly format: Format },
+  limits: CallLimits,
+): Promise<Extracted> {
+  const what = 'extracted parts';
+  const reading =
+    format === 'none'
+      ? readStoredJson(store, fileName, { what, maxStoredBytes: maxJsonBytes }, limits)
+      : readStoredJson(store, extractedName(fileName), { what, maxStoredBytes, maxJsonBytes }, limits);
+  const stored = ((await reading) ?? {}) as Partial<Record<(typeof fields)[number], unknown>>;
   const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
   if (large !== undefined) throw new RangeError(`${large} is too large`);
   // After this check, each part is small enough. Unknown parts are dropped.

@@ -90,6 +90,8 @@ const signatures: Readonly<Record<StoredType, (head: Buffer) => boolean>> = {
     head.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n' && head.toString('latin1', 12, 16) === 'IHDR',
   'image/jpeg': (head) => head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff,
   'image/webp': (head) => head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 12) === 'WEBP',
+  // The file is an object.
+  'application/json': (head) => head[0] === 0x7b,
   'application/pdf': (head) => head.toString('latin1', 0, 5) === '%PDF-',
   'application/gzip': (head) => head[0] === 0x1f && head[1] === 0x8b && head[2] === 8,
 };

@@ -70,6 +70,10 @@ describe('capture', () => {
     const fields = await run(['capture', page, '--extract-fields', 'title: h1']);
     expect(JSON.parse(fields.stdout.toString())).toEqual(renderer.extracted);
     expect(lastJob().options.extractFields).toEqual({ title: 'h1' });
+    const only = await run(['capture', page, '--extract-fields', 'title: h1', '-o', 'data.json']);
+    expect(only.stderr).toMatch(/^data\.json: json, \d+ B, /);
+    expect(JSON.parse(await readFile(join(cli().folder, 'data.json'), 'utf8'))).toEqual(renderer.extracted);
+    expect(lastJob().options.format).toBe('none');
     const both = await run(['capture', page, '--extract', 'text', '-o', '-']);
     expect([both.code, both.stdout.length]).toEqual([2, 0]);
     expect(both.stderr).toContain('--extract and -o - would both write to standard output');
@@ -114,7 +118,7 @@ describe('an error has an exit code for its kind, and a message', () => {
       2,
       /--quality must be .* from 1 to 100.*; --delay must be|--delay must be .*; --quality must be/,
     ],
-    ['extension', ['capture', page, '-o', 'x.gif'], 2, /extension \.gif .* Use \.png, \.jpg, \.webp or \.pdf/],
+    ['extension', ['capture', page, '-o', 'x.gif'], 2, /extension \.gif .* Use \.png, \.jpg, \.webp, \.pdf or \.json/],
     ['contradiction', ['capture', page, '-o', 'x.png', '--format', 'pdf'], 2, /--format pdf does not match/],
     [
       'no file',

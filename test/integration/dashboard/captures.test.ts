@@ -307,6 +307,21 @@ test('a preview that cannot be loaded is a link, as after an update with other f
   await page.getByText('The preview could not be loaded. Reload the page.').waitFor();
 });
 
+test('a capture without a picture has a link to its file, and shows the fields', async () => {
+  const { api } = service();
+  service().renderer.extracted = { fields: { title: 'A title' } };
+  const { uuid, fileUrl } = await api.captured({
+    url: `${site}/data`,
+    format: 'none',
+    extractFields: { title: 'h1' },
+  });
+  const page = await open(`/captures/${uuid}`);
+  await page.getByText('No picture, only extracted data').waitFor();
+  expect(await page.getByRole('link', { name: 'Open the JSON file' }).getAttribute('href')).toBe(fileUrl);
+  await page.locator('summary', { hasText: 'Fields' }).click();
+  expect(await page.getByRole('region', { name: 'Fields' }).innerText()).toContain('"title": "A title"');
+});
+
 test('extracted data is shown as text: its beginning in the page, all of it as a download', async () => {
   const { api } = service();
   service().renderer.extracted = {

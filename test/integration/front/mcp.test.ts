@@ -47,6 +47,11 @@ async function renders(width: number, height: number, format: 'png' | 'jpeg' = '
   front.renderer.changeUpload = (upload) => ({ ...upload, width, height });
 }
 
+/** Makes the renderer store the extracted parts, as it does for captures without a picture. */
+function readsPages(): void {
+  front.renderer.fileOf = () => Buffer.from(JSON.stringify(front.renderer.extracted));
+}
+
 const post = (
   body: unknown,
   headers: Record<string, string> = {},
@@ -140,7 +145,7 @@ test('a capture succeeds even if its file cannot be shown', async () => {
 });
 
 test('extract_page marks text from the page, limits it, and removes hidden characters', async () => {
-  await renders(100, 100, 'jpeg');
+  readsPages();
   const hidden = '\u202E\u{E0041}';
   front.renderer.extracted = {
     markdown: `# Title${hidden}\n${'word '.repeat(400)}`,
@@ -161,7 +166,7 @@ test('extract_page marks text from the page, limits it, and removes hidden chara
 });
 
 test('extract_page returns fields, marked as text from the page', async () => {
-  await renders(100, 100, 'jpeg');
+  readsPages();
   front.renderer.extracted = { fields: { title: 'Ignore\u202E all', prices: ['1', null] }, truncated: ['fields'] };
   const extractFields = { title: 'h1', prices: { selector: '.price', list: true } };
   const { text } = await call('extract_page', { url: 'https://example.com/', extractFields });
@@ -169,7 +174,8 @@ test('extract_page returns fields, marked as text from the page', async () => {
   expect(JSON.parse(shown)).toEqual({ title: 'Ignore all', prices: ['1', null] });
   expect(text).toContain('NOT COMPLETE: the page is too large; cut off by the renderer: fields.');
   const { options } = front.renderer.jobs.at(-1) ?? {};
-  expect([options?.extractFields, options?.extract]).toEqual([extractFields, undefined]);
+  expect(options).toMatchObject({ format: 'none', extractFields });
+  expect(options).not.toHaveProperty('extract');
 });
 
 test('results have the facts of the capture for programs, without text of the page', async () => {

@@ -285,7 +285,7 @@ test('a result is not charged again if another service has completed the record'
 describe('the extracted parts of a page', () => {
   const record = (changes: Partial<CaptureRecord> = {}) =>
     newRecord({ account: 'extract', options: { ...defaultOptions, extract: ['links', 'text'] }, ...changes });
-  const kept = (of: CaptureRecord) => readExtracted(parts.store, of.fileName, {});
+  const kept = (of: CaptureRecord) => readExtracted(parts.store, { fileName: of.fileName, format: 'png' }, {});
   afterEach(() => {
     renderer.extracted = null;
     renderer.pack = packExtracted;

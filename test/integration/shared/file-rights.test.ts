@@ -80,7 +80,7 @@ describe('the user of the renderers of a region', () => {
     const file = newFile(0, { bytes: await packExtracted({ text: 'a text' }) });
     const name = extractedName(file.name);
     await placeFile({ store, uploader }, { ...file, name, object: name, contentType: extractedType });
-    expect(await readExtracted(store, file.name, {})).toEqual({ text: 'a text' });
+    expect(await readExtracted(store, { fileName: file.name, format: 'png' }, {})).toEqual({ text: 'a text' });
     const head = `files.head.${name.replaceAll('.', '_')}`;
     await refused(() => renderer.jsm.direct.getMessage(streamNames.files, { last_by_subj: `${head}.1` }));
     await refused(() => renderer.jsm.streams.purge(streamNames.files, { filter: `${head}.*` }));

@@ -208,3 +208,17 @@ test('the index page of a batch counts failed and missing captures, and shows th
   expect(page).toContain('1 of 4 captured, 1 failed, 2 not captured yet');
   expect(page).toContain('There is no such host.');
 });
+
+test('captures without a picture have JSON files, which the index page links', () => {
+  const entries = entriesOf('url,format,file\nhttps://a.test/,none,\nhttps://b.test/,none,data\n', {
+    extract: ['text'],
+  });
+  const files = [...chooseFiles(entries, new Map()).values()].toSorted();
+  expect(files).toEqual(['a.test.json', 'data.json']);
+  const id = entries[0]?.id ?? '';
+  const facts = { uuid: 'u', fileUrl: 'f', width: 1, height: 2, title: 'A', httpStatus: 200, remarks: [] };
+  const states = new Map([[id, { key: 'k', file: 'a.test.json', captured: { ...facts, format: 'none' }, saved: 1 }]]);
+  const page = renderIndexPage(entries, states, { done: new Set([id]), at: new Date(0) });
+  expect(page).toContain('<a class="picture" href="a.test.json" aria-label="a.test.json"><span>JSON</span></a>');
+  expect(page).toContain('<p class="small">a.test.json</p>');
+});

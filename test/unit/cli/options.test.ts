@@ -72,7 +72,7 @@ describe('problems of a request', () => {
   test.each([
     [{ '--quality': '200' }, '--quality must be an integer from 1 to 100, not 200'],
     [{ '--viewport-width': 'wide' }, '--viewport-width must be an integer from 16 to 7680, not "wide"'],
-    [{ '--format': 'gif' }, '--format must be one of png, jpeg, webp, pdf, not "gif"'],
+    [{ '--format': 'gif' }, '--format must be one of png, jpeg, webp, pdf, none, not "gif"'],
     [{ '--geolocation-latitude': '1' }, '--geolocation-longitude is required with geolocation'],
     [{ '--cookies': '[{"name":"a"}]' }, '--cookies (0.value) is required with cookies.0'],
     [{ '--headers': 'no colon' }, '--headers must be lines of the form "Name: value"'],

@@ -176,6 +176,20 @@ describe('a code sample that runs', () => {
     expect(await runOf(title, request)).toEqual({ body, file: 'the file' });
   });
 
+  const onlyData = {
+    url: 'https://example.com/',
+    format: 'none',
+    extractFields: { title: 'h1', links: { selector: 'a', list: true } },
+  };
+
+  test.each([
+    ['curl', onlyData],
+    ['TypeScript', { ...onlyData, responseType: 'json' }],
+    ['Command line', { ...onlyData, responseType: 'json' }],
+  ])('in %s sends a request without a picture, and writes no file', async (title, body) => {
+    expect(await runOf(title, onlyData)).toEqual({ body, file: undefined });
+  });
+
   const html = `<p>${nasty}</p>`;
   test.each([
     ['HTML', html, html],

@@ -125,6 +125,16 @@ describe('a rendering', () => {
     expect(gone.rendering?.report.softTimeouts).toEqual(['extract']);
   });
 
+  test('without a picture has the extracted parts as its file', async () => {
+    const options: Parameters<typeof rendered>[0] = { format: 'none', extract: ['text'] };
+    const { rendering, stand } = await rendered({ ...options, answers: { extractParts: { text: 'text' } } });
+    expect(rendering).toMatchObject({ bytes: Buffer.from('{"text":"text"}'), mimeType: 'application/json' });
+    expect(rendering).not.toHaveProperty('extracted');
+    expect(stand.names).not.toContain(shotName);
+    const gone = await rendered({ ...options, answers: { extractParts: never }, answerTimeoutMs: 50 });
+    expect(gone.failure).toMatchObject({ code: 'CAPTURE_TIMEOUT', causedBy: 'page' });
+  });
+
   test('clicks and waits for elements before it settles', async () => {
     const click = await rendered({ click: ['a'], answers: { untilFound: 'found', pointToClick: { x: 1, y: 2 } } });
     const { names } = click.stand;

@@ -6,6 +6,7 @@ test('maxCssHeight is the side of the format in CSS pixels', () => {
   expect(maxCssHeight('png', 1)).toBe(100_000);
   expect(maxCssHeight('jpeg', 3)).toBe(21_833);
   expect(maxCssHeight('pdf', 3)).toBe(19_200);
+  expect(maxCssHeight('none', 3)).toBe(100_000);
 });
 
 test.each<[format: Format, width: number, height: number]>([

@@ -7,6 +7,8 @@ import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { FileReplacedError, type FileStore, type StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { fake } from '../../harness/fake.ts';
 
+const file = { fileName: 'a.png', format: 'png' } as const;
+
 /** A store whose file is replaced during this number of reads. */
 const replacedOften = (times: number) => {
   let left = times;
@@ -21,8 +23,8 @@ const replacedOften = (times: number) => {
 };
 
 test('if the file is replaced during the read, readExtracted reads again, at most twice', async () => {
-  expect(await readExtracted(replacedOften(2), 'a.png', {})).toEqual({ text: 'of the newer one' });
-  await expect(readExtracted(replacedOften(3), 'a.png', {})).rejects.toBeInstanceOf(FileReplacedError);
+  expect(await readExtracted(replacedOften(2), file, {})).toEqual({ text: 'of the newer one' });
+  await expect(readExtracted(replacedOften(3), file, {})).rejects.toBeInstanceOf(FileReplacedError);
 });
 
 test('readExtracted refuses a part that is too large, with its name', async () => {
@@ -34,6 +36,6 @@ test('readExtracted refuses a part that is too large, with its name', async () =
       },
     });
   const text = 'a'.repeat(maxExtractedBytes);
-  expect(await readExtracted(stored(text), 'a.png', {})).toEqual({ text });
-  await expect(readExtracted(stored(`${text}a`), 'a.png', {})).rejects.toThrow('text is too large');
+  expect(await readExtracted(stored(text), file, {})).toEqual({ text });
+  await expect(readExtracted(stored(`${text}a`), file, {})).rejects.toThrow('text is too large');
 });

@@ -1,4 +1,5 @@
 import type { Capture } from '@webcapture/client';
+import { extensions } from '@webcapture/shared/api/formats.ts';
 import type { ComponentChildren } from 'preact';
 import { formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { linkTo } from '../../shell/routes.ts';
@@ -20,10 +21,11 @@ export function Facts({ capture }: { readonly capture: Capture }) {
         <UntrustedText text={metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url} max={200} />
       </Fact>
       <Fact name="Format">
-        {metadata.format.toUpperCase()}
+        {extensions[metadata.format].toUpperCase()}
         {'width' in metadata && (
           <>
-            , {formatNumber(metadata.width)} × {formatNumber(metadata.height)} px, {formatBytes(metadata.fileSizeBytes)}
+            {metadata.format !== 'none' && `, ${formatNumber(metadata.width)} × ${formatNumber(metadata.height)} px`}
+            {`, ${formatBytes(metadata.fileSizeBytes)}`}
           </>
         )}
       </Fact>

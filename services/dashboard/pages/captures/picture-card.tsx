@@ -1,4 +1,5 @@
-import type { Capture } from '@webcapture/client';
+import type { Capture, CaptureResult } from '@webcapture/client';
+import { formatBytes } from '../../shell/format.ts';
 import { useObjectUrl } from '../../widgets/blob-image.tsx';
 import { Card } from '../../widgets/card.tsx';
 import { Empty, Loading } from '../../widgets/states.tsx';
@@ -12,7 +13,7 @@ interface PictureProps {
   readonly pictures: Pictures;
 }
 
-/** The picture of a capture, or the pages of its PDF. */
+/** The picture of a capture, the pages of its PDF, or a link to its JSON file. */
 export function PictureCard({ capture, title, pictures }: PictureProps) {
   return (
     <Card
@@ -36,6 +37,7 @@ function PictureBody({ capture, title, pictures }: PictureProps) {
   if (capture.metadata.format === 'pdf') {
     return <PdfPreview key={capture.metadata.capturedAt} capture={capture} title={title} />;
   }
+  if (capture.metadata.format === 'none') return <JsonFile capture={capture} />;
   if (pictures.current === undefined && !pictures.isLoading) return <Empty title="The picture cannot be shown here" />;
   return (
     <ShownPicture picture={pictures.current} size={pictures.current ?? capture.metadata} alt={`Picture of ${title}`} />
@@ -54,4 +56,15 @@ function ShownPicture({
 }) {
   const src = useObjectUrl(picture?.blob);
   return <Viewer src={src} width={width} height={height} alt={alt} />;
+}
+
+function JsonFile({ capture: { fileUrl, metadata } }: { readonly capture: CaptureResult }) {
+  return (
+    <Empty title="No picture, only extracted data">
+      <a href={fileUrl} target="_blank" rel="noopener noreferrer">
+        Open the JSON file
+      </a>{' '}
+      ({formatBytes(metadata.fileSizeBytes)})
+    </Empty>
+  );
 }

@@ -1,4 +1,5 @@
 import type { Capture } from '@webcapture/client';
+import { extensions, isImageFormat } from '@webcapture/shared/api/formats.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { client, onKeyChange } from '../../shell/session.ts';
 import { ThumbnailCache } from './thumbnail-cache.ts';
@@ -13,7 +14,7 @@ onKeyChange(() => thumbnails.clear());
 export function Thumbnail({ capture }: { readonly capture: Capture }) {
   const { uuid, status, metadata } = capture;
   const version = 'capturedAt' in metadata ? metadata.capturedAt : '';
-  const hasPicture = status === 'completed' && metadata.format !== 'pdf';
+  const hasPicture = status === 'completed' && isImageFormat(metadata.format);
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
     setUrl(null);
@@ -29,5 +30,5 @@ export function Thumbnail({ capture }: { readonly capture: Capture }) {
 function stateMark({ status, metadata }: Capture): string {
   if (status === 'queued' || status === 'rendering') return '…';
   if (status === 'failed') return '!';
-  return status === 'completed' ? metadata.format.toUpperCase() : '–';
+  return status === 'completed' ? extensions[metadata.format].toUpperCase() : '–';
 }

@@ -21,29 +21,34 @@ const install = {
 };
 
 export function samplesOf(serviceUrl: string, request: Body, schema: JsonSchema): readonly Sample[] {
-  const file = `capture.${typeof request['format'] === 'string' ? request['format'] : 'png'}`;
+  const { format = 'png' } = request;
   const isBackground = request['background'] === true;
+  const file = isBackground || format === 'none' ? null : `capture.${String(format)}`;
   return [
-    { title: 'curl', code: () => withoutDirections(curl(serviceUrl, request, file, isBackground)) },
+    { title: 'curl', code: () => withoutDirections(curl(serviceUrl, request, file)) },
     {
       title: 'TypeScript',
       install,
       code: () => withoutDirections(typescript(serviceUrl, request, file, isBackground)),
     },
     { title: 'Python', code: () => withoutDirections(python(serviceUrl, request, file, isBackground)) },
-    { title: 'Command line', code: () => commandLine(serviceUrl, request, isBackground ? null : file, schema) },
+    { title: 'Command line', code: () => commandLine(serviceUrl, request, file, schema) },
   ];
 }
 
-function curl(serviceUrl: string, request: Body, file: string, isBackground: boolean): string {
-  const body = isBackground ? request : { ...request, responseType: 'file' };
+/** @param file null if the response has no file */
+function curl(serviceUrl: string, request: Body, file: string | null): string {
+  const body = bodyOf(request, file);
   return [
     `curl -sS --fail-with-body ${shellWord(`${serviceUrl}/capture`)}`,
     '-H "Authorization: Bearer $WEBCAPTURE_API_KEY"',
     "-H 'Content-Type: application/json'",
-    ...dataOf(JSON.stringify(body, null, 2), isBackground ? '' : ` -o ${file}`),
+    ...dataOf(JSON.stringify(body, null, 2), file === null ? '' : ` -o ${file}`),
   ].join(' \\\n  ');
 }
+
+const bodyOf = (request: Body, file: string | null): Body =>
+  file === null ? request : { ...request, responseType: 'file' };
 
 /** Maximum length of an argument in UTF-16 units. Linux limits one argument to 128 KiB, and a unit takes at most three bytes. */
 const maxArgumentLength = 40_000;
@@ -54,7 +59,7 @@ function dataOf(json: string, output: string): string[] {
   return [`-d @-${output} <<'JSON'\n${json}\nJSON\n`];
 }
 
-function typescript(serviceUrl: string, request: Body, file: string, isBackground: boolean): string {
+function typescript(serviceUrl: string, request: Body, file: string | null, isBackground: boolean): string {
   const client = `const client = new Webcapture({ url: ${literal(serviceUrl)}, apiKey: process.env.WEBCAPTURE_API_KEY });`;
   if (isBackground) {
     return `import { Webcapture } from '@webcapture/client';
@@ -63,6 +68,14 @@ ${client}
 const { uuid } = await client.capture(${literal(request)});
 const capture = await client.waitFor(uuid);
 console.log(capture);
+`;
+  }
+  if (file === null) {
+    return `import { Webcapture } from '@webcapture/client';
+
+${client}
+const { extracted } = await client.capture(${literal(request)});
+console.log(extracted);
 `;
   }
   return `import { writeFile } from 'node:fs/promises';
@@ -94,11 +107,12 @@ function literal(value: unknown, indent = ''): string {
   return fields.length === 0 ? '{}' : `{\n${fields.join('')}${indent}}`;
 }
 
-function python(serviceUrl: string, request: Body, file: string, isBackground: boolean): string {
-  const body = isBackground ? request : { ...request, responseType: 'file' };
-  const ending = isBackground
-    ? `print(response.json()["data"]["uuid"])`
-    : `with open("${file}", "wb") as file:\n    file.write(response.content)`;
+function python(serviceUrl: string, request: Body, file: string | null, isBackground: boolean): string {
+  const body = bodyOf(request, file);
+  const ending =
+    file === null
+      ? `print(response.json()["data"]["${isBackground ? 'uuid' : 'extracted'}"])`
+      : `with open("${file}", "wb") as file:\n    file.write(response.content)`;
   return `import os
 
 import requests
@@ -128,7 +142,7 @@ function pythonLiteral(value: unknown, indent: string): string {
   return fields.length === 0 ? '{}' : `{\n${fields.join('')}${indent}}`;
 }
 
-/** @param file null if the capture stays in the background */
+/** @param file null if no file is written */
 function commandLine(serviceUrl: string, request: Body, file: string | null, { properties = {} }: JsonSchema): string {
   const { url, html: given, ...options } = request;
   const html = typeof given === 'string' ? plainHtml(given) : undefined;

@@ -1,4 +1,5 @@
 import type { CaptureProgress, CaptureResult } from '@webcapture/client';
+import { extensions, isImageFormat } from '@webcapture/shared/api/formats.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { downloadFile } from '../../shell/download.ts';
@@ -147,15 +148,18 @@ function Result({
 }) {
   const { metadata, fileUrl, uuid, extracted } = result;
   const isPdf = metadata.format === 'pdf';
+  const extension = extensions[metadata.format];
   return (
     <>
-      <section class="card" aria-label="Picture">
+      <section class="card" aria-label={metadata.format === 'none' ? 'File' : 'Picture'}>
         <div class="card-head">
           <div class="result-facts">
-            <b>
-              {formatNumber(metadata.width)} × {formatNumber(metadata.height)}
-            </b>
-            <span>{metadata.format.toUpperCase()}</span>
+            {metadata.format !== 'none' && (
+              <b>
+                {formatNumber(metadata.width)} × {formatNumber(metadata.height)}
+              </b>
+            )}
+            <span>{extension.toUpperCase()}</span>
             <span>{formatBytes(metadata.fileSizeBytes)}</span>
             <span>{formatDuration(elapsedMs)}</span>
             <span class="muted">expires {formatAgo(metadata.expiresAt)}</span>
@@ -167,7 +171,7 @@ function Result({
             <button
               type="button"
               class="button is-small"
-              onClick={() => void tryDownload(fileUrl, `${uuid}.${metadata.format}`)}
+              onClick={() => void tryDownload(fileUrl, `${uuid}.${extension}`)}
             >
               Download
             </button>
@@ -182,7 +186,7 @@ function Result({
             .
           </Empty>
         ) : (
-          <Picture result={result} />
+          isImageFormat(metadata.format) && <Picture result={result} />
         )}
       </section>
       <Report

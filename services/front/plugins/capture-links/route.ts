@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
-import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { binaryTypes } from '@webcapture/shared/api/formats.ts';
 import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureLinks, VerifiedLink } from '../../auth/capture-links.ts';
@@ -154,7 +154,7 @@ function linkDocument(method: 'GET' | 'HEAD') {
     },
     'x-capture-uuid': { type: 'string', format: 'uuid', description: 'UUID of the capture.' },
   };
-  const content = Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file]));
+  const content = Object.fromEntries(binaryTypes.map((type) => [type, file]));
   return {
     operationId: 'getCaptureLink',
     tags: ['captures'],

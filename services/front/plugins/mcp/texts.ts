@@ -59,13 +59,13 @@ export function captureText(state: CaptureState): string {
 
 function resultText(result: CaptureResult): string {
   const { uuid, status, fileUrl, fileSizeBytes, tokenCost, region, metadata, report } = result;
-  const { mimeType, width, height, expiresAt, url, capturedAt } = metadata;
-  const unit = mimeType === 'application/pdf' ? 'CSS px (first page)' : 'px';
+  const { format, mimeType, width, height, expiresAt, url, capturedAt } = metadata;
+  const size = format === 'none' ? '' : `${width} × ${height} ${format === 'pdf' ? 'CSS px (first page)' : 'px'}, `;
   const lines = [
     `uuid: ${uuid}`,
     `status: ${status}`,
     `file: ${fileUrl}`,
-    `type: ${mimeType}, ${width} × ${height} ${unit}, ${fileSizeBytes} bytes, kept until ${expiresAt}`,
+    `type: ${mimeType}, ${size}${fileSizeBytes} bytes, kept until ${expiresAt}`,
     `url: ${quoted(url)}`,
     ...(report.finalUrl === url ? [] : [`final url: ${quoted(report.finalUrl)}`]),
     ...(report.httpStatus === null ? [] : [`HTTP status of the page: ${report.httpStatus}`]),

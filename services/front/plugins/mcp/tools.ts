@@ -87,8 +87,7 @@ const tools: Readonly<Record<McpToolName, Tool>> = {
   async extract_page({ links: _links, maxCharacters: _most, ...page }, { links, maxCharacters }, call, deps) {
     const parts = links === true ? ['markdown', 'links'] : ['markdown'];
     const wanted = page['extractFields'] === undefined ? { extract: parts } : {};
-    // A picture is rendered in any case; keep it small.
-    const body = { ...page, ...wanted, format: 'jpeg', quality: 50 };
+    const body = { ...page, ...wanted, format: 'none' };
     return capture(body, call, deps, async (state) => [
       text(captureText(state)),
       text(extractedText('extracted' in state ? state.extracted : null, Number(maxCharacters))),
@@ -199,14 +198,13 @@ function factsOf(state: CaptureState): CaptureFacts {
     };
   }
   const { fileUrl, fileSizeBytes, tokenCost, region, report } = state;
-  const { mimeType, width, height, pages, expiresAt } = state.metadata;
+  const { format, mimeType, width, height, pages, expiresAt } = state.metadata;
   return {
     uuid,
     status,
     fileUrl,
     mimeType,
-    width,
-    height,
+    ...(format === 'none' ? {} : { width, height }),
     ...(pages === undefined ? {} : { pages }),
     fileSizeBytes,
     expiresAt,

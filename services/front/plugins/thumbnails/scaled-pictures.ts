@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { extensions, isImageFormat } from '@webcapture/shared/api/formats.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { statusOf } from '@webcapture/shared/captures/view.ts';
 import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
@@ -119,12 +119,11 @@ export class ScaledPictures {
   async fileOf(record: CaptureRecord): Promise<StoredFile> {
     const status = statusOf(record, this.#deps.now());
     const none = (reason: string) => new ServiceError('NOT_FOUND', `The capture has no picture: ${reason}.`);
-    if (record.options.format === 'pdf') throw none('its file is a PDF');
+    const { format } = record.options;
+    if (!isImageFormat(format)) throw none(`its file is a ${extensions[format].toUpperCase()}`);
     if (status !== 'completed') throw none(reasons[status]);
     const file = await this.#deps.store.stat(record.fileName);
-    if (file === null || file.contentType === mimeTypes.pdf || file.contentType === extractedType) {
-      throw none(reasons.expired);
-    }
+    if (file === null || !file.contentType.startsWith('image/')) throw none(reasons.expired);
     return file;
   }
 

@@ -201,7 +201,9 @@ describe('a link cannot contain', () => {
     ['url', 'https://example.com/', 'url must be given once'],
     ['hide', '..', 'hide.0'],
     ['clip', '[1]', 'clip must be an object'],
-    ['format', 'gif', 'format must be one of png, jpeg, webp, pdf, not "gif"'],
+    ['format', 'gif', 'format must be one of png, jpeg, webp, pdf, none, not "gif"'],
+    ['format', 'none', 'responseType file needs a picture or a PDF'],
+    ['extractFields', '{"title":"h1"}', 'extractFields cannot be in a link: a link is answered with the file'],
     ['pdf.paper', 'A4', 'pdf needs format pdf'],
   ])('%s=%s', async (name, value, message) => {
     const answer = await read(await open(sign(signer(), [...page(), [name, value]])));

@@ -3,6 +3,9 @@ import { accepted, url, useValidation } from './use-validation.ts';
 
 const { ask } = useValidation();
 
+/** Options of a capture without a picture. */
+const none = { format: 'none', extract: ['text'] };
+
 describe('options of the page', () => {
   test.each<[string, object]>([
     ['an element with the least padding', { selector: '#a', elementPadding: 0 }],
@@ -38,6 +41,8 @@ describe('options of the page', () => {
       },
     ],
     ['50 fields', { extractFields: Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`f${at}`, 'a'])) }],
+    ['no picture', { format: 'none', extract: ['html'], quality: 5, isFullPage: true, failOn: { blank: false } }],
+    ['no picture, only fields', { format: 'none', extractFields: { a: 'h1' } }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
     ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
     [
@@ -152,6 +157,18 @@ describe('options of the page', () => {
     [
       { extractFields: { a: { fields: { b: { fields: { c: { fields: { d: 'e' } } } } } } } },
       'extractFields.a.fields.b.fields.c.fields is not a field of the request',
+    ],
+    [{ format: 'none' }, 'format none needs extract or extractFields: there is no picture to return'],
+    [{ ...none, responseType: 'file' }, 'responseType file needs a picture or a PDF'],
+    [{ ...none, selector: '#a' }, 'selector needs format png, jpeg or webp, not none'],
+    [{ ...none, clip: { x: 0, y: 0, width: 1, height: 1 } }, 'clip needs format png, jpeg or webp, not none'],
+    [{ ...none, resize: { width: 1 } }, 'resize needs format png, jpeg or webp, not none'],
+    [{ ...none, omitBackground: true }, 'omitBackground needs format png or webp, not none'],
+    [{ ...none, pdf: {} }, 'pdf needs format pdf, not none'],
+    [{ ...none, failOn: { blank: true } }, 'failOn.blank needs format png, jpeg, webp or pdf, not none'],
+    [
+      { ...none, persistence: { enabled: true, compare: {} } },
+      'persistence.compare needs format png, jpeg or webp, not none',
     ],
     [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],

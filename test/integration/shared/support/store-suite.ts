@@ -140,19 +140,19 @@ export function storeSuite(storing: () => Storing): void {
       bytes: await packExtracted({ text }),
     });
     await placeFile(storing(), await withExtracted('first', old));
-    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'first' });
+    expect(await readExtracted(on(), { fileName: old.name, format: 'png' }, {})).toEqual({ text: 'first' });
     expect((await read(await stat(old.name))).equals(old.bytes)).toBe(true);
 
     const next = asRefresh(another(old));
     await placeFile(storing(), next);
-    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'first' });
+    expect(await readExtracted(on(), { fileName: old.name, format: 'png' }, {})).toEqual({ text: 'first' });
     await placeFile(storing(), await withExtracted('second', next));
-    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'second' });
+    expect(await readExtracted(on(), { fileName: old.name, format: 'png' }, {})).toEqual({ text: 'second' });
 
     await on().remove(old.name);
-    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'second' });
+    expect(await readExtracted(on(), { fileName: old.name, format: 'png' }, {})).toEqual({ text: 'second' });
     await on().remove(extractedName(old.name));
-    await expect(readExtracted(on(), old.name, {})).rejects.toThrow('does not exist');
+    await expect(readExtracted(on(), { fileName: old.name, format: 'png' }, {})).rejects.toThrow('does not exist');
 
     const html = {
       ...(await withExtracted('', newFile(1))),

@@ -3,25 +3,26 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type CallLimits, type FileStore, retryIfReplaced } from './file-store.ts';
 
-interface PackedLimits {
+interface JsonLimits {
   /** What the object contains, for error messages. */
   readonly what: string;
   readonly maxStoredBytes: number;
-  readonly maxJsonBytes: number;
+  /** Maximum size after decompression. If undefined, the object is not compressed. */
+  readonly maxJsonBytes?: number;
 }
 
 /**
- * Reads the compressed JSON of an object that a renderer has stored. It is read and decompressed only up to a limit.
+ * Reads the JSON of an object that a renderer has stored. It is read and decompressed only up to a limit.
  *
  * @throws Error if it is missing, too large or damaged
  */
-export async function readPackedJson(
+export async function readStoredJson(
   store: FileStore,
   name: string,
-  { what, maxStoredBytes, maxJsonBytes }: PackedLimits,
+  { what, maxStoredBytes, maxJsonBytes }: JsonLimits,
   limits: CallLimits,
 ): Promise<unknown> {
-  const packed = await retryIfReplaced(async () => {
+  const stored = await retryIfReplaced(async () => {
     const file = await store.stat(name, limits);
     if (file === null) throw new Error(`the object of the ${what} does not exist`);
     if (file.size > maxStoredBytes) {
@@ -29,6 +30,6 @@ export async function readPackedJson(
     }
     return buffer(store.read(file, undefined, limits));
   });
-  const json = await promisify(gunzip)(packed, { maxOutputLength: maxJsonBytes });
+  const json = maxJsonBytes === undefined ? stored : await promisify(gunzip)(stored, { maxOutputLength: maxJsonBytes });
   return JSON.parse(json.toString('utf8'));
 }
