@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag page-script
 /// <reference lib="dom" />
 import type { ExtractFields } from '@webcapture/shared/api/extract-fields.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
