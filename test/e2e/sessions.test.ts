@@ -327,11 +327,13 @@ test('an account has a limited number of sessions', { tags: 'long' }, async () =
   const record = await usageCheck.sessions.get(account, sessionId);
   const state = await usageCheck.sessions.stateOf(account, sessionId);
   if (record === null || state === null) throw new Error('the session is not stored');
-  const others = Array.from({ length: maxSessions - 1 }, (_, index) => ({
-    ...record,
-    uuid: sessionId.slice(0, -3) + String(index).padStart(3, '0'),
-  }));
-  for (const other of others) await usageCheck.sessions.create(other, state);
+  // The identifiers differ from that of the session, which may end with digits.
+  const uuids = Array.from(
+    { length: maxSessions },
+    (_, index) => sessionId.slice(0, -3) + String(index).padStart(3, '0'),
+  );
+  const others = uuids.filter((uuid) => uuid !== sessionId).slice(0, maxSessions - 1);
+  for (const uuid of others) await usageCheck.sessions.create({ ...record, uuid }, state);
   const refusal = await refused('POST', '/sessions', login(), key);
   expect(refusal).toMatchObject({ status: 409, code: 'CONFLICT' });
   await fleet().api.call('DELETE', `/sessions/${sessionId}`, { key });

@@ -178,7 +178,7 @@ describe('forms and messages', () => {
   });
 });
 
-test('usage shows tokens by day and key, and the same numbers in a table', async () => {
+test('usage shows tokens by day and key, and the same numbers in a table', { tags: 'long' }, async () => {
   const { api } = service();
   await api.captured({ url: `${site}/counted` });
   await api.refused({ url: `${site}/unreachable` });

@@ -109,7 +109,7 @@ test('a refresh is shown next to the previous picture, and a deleted capture is 
   expect(await statusOf(uuid)).toBe('deleted');
 });
 
-test('an earlier picture is shown over the current one, with a slider and their differences', async () => {
+test('an earlier picture is shown over the current one, with a slider', { tags: 'long' }, async () => {
   const { api } = service();
   const { uuid } = await api.captured({
     url: `${site}/reading`,
@@ -350,7 +350,7 @@ test('extracted data is shown as text: its beginning in the page, all of it as a
   expect(await readFile(await download.path(), 'utf8')).toContain('W'.repeat(30_000));
 });
 
-test('the page of a batch counts its captures until they have ended, and saves their files', async () => {
+test('the page of a batch counts its captures, and saves their files', { tags: 'long' }, async () => {
   const { api, key, renderer, url } = service();
   const behavior = renderer.behavior;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
