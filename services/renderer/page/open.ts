@@ -6,7 +6,7 @@ import type { Browsers } from '../browser/browsers.ts';
 import { BrowserLostError, type CapturePage, type PageSession, stopActivity } from '../browser/page.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
-import { type CaptureDeadline, lastCallTimeoutMs } from './deadline.ts';
+import { callTimeoutMs, type CaptureDeadline, lastCallTimeoutMs } from './deadline.ts';
 import { PageFrames } from './frames.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
@@ -154,6 +154,16 @@ async function emulateFeatures(
   if (Object.keys(features).length === 0) return;
   undoLater(() => page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' }));
   await page.emulateMedia(features);
+}
+
+/** Emulates a media type, until the page serves another capture. @param what names the step in the message of a timeout */
+export async function emulateMediaType(
+  { page, deadline, undoLater }: OpenPage,
+  media: NonNullable<RenderOptions['media']>,
+  what: string,
+): Promise<void> {
+  undoLater(() => page.emulateMedia({ media: null }));
+  await deadline.run(page.emulateMedia({ media }), callTimeoutMs, what);
 }
 
 /** Ends the capture if its page crashes or exceeds a resource limit. */

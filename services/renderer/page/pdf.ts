@@ -6,7 +6,7 @@ import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { callTimeoutMs, lastCallTimeoutMs } from './deadline.ts';
 import type { FullPage } from './full-page.ts';
-import type { OpenPage } from './open.ts';
+import { emulateMediaType, type OpenPage } from './open.ts';
 import { isBlankPdf, makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
 import { hasMoreCells, measurePage } from './scripts/measures.ts';
 import { keepDarkScheme, readHeadings, usePaperAskedFor } from './scripts/print.ts';
@@ -93,7 +93,7 @@ export async function layOutForPaper(
   open: OpenPage,
   { pdf, media = 'print' }: Pick<RenderOptions, 'pdf' | 'media'>,
 ): Promise<{ readonly height: number }> {
-  const { page, emulation, deadline, world, pageBytes, undoLater } = open;
+  const { emulation, world, pageBytes } = open;
   const noting = { timeoutMs: callTimeoutMs, what: 'tables and fixed elements' };
   const helpers = [cssMayUse, everyElement, ...printFixedHelpers];
   const isNoted = media === 'print' && pdf.fixed !== 'repeat';
@@ -109,9 +109,8 @@ export async function layOutForPaper(
   const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
-  undoLater(() => page.emulateMedia({ media: null }));
   // The media type is set first, because scripts that handle the new width must see the print layout.
-  await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
+  await emulateMediaType(open, media, 'the print layout');
   if (isNoted) await world.call(noteFixedByPrint, [], noting, helpers);
   await emulation.setLayoutWidth(column, tall);
   return { height: tall };
@@ -138,11 +137,10 @@ async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
  * measurements then match the print.
  */
 export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
-  const { page, emulation, deadline, world, undoLater } = open;
+  const { emulation, world } = open;
   const { media = 'print' } = options;
   const column = columnOf(options);
-  undoLater(() => page.emulateMedia({ media: null }));
-  await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
+  await emulateMediaType(open, media, 'the print layout');
   await emulation.setLayoutWidth(column);
   const { width } = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   // Content that is wider than the paper is shrunk, up to Chromium's limit.

@@ -8,7 +8,7 @@ import { stopMotion } from './freeze.ts';
 import { refitHeight, type FullPage, growToWholePage } from './full-page.ts';
 import { hidesElements, keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
-import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
+import { asLaidOut, emulateMediaType, keepMobileLayout, type OpenPage } from './open.ts';
 import { requestsRegion, measureRegion, type PageRegion, scrollToRegion } from './region.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
@@ -102,8 +102,7 @@ export async function settle(
   if (!loaded && !(await painted)) await deadline.run(open.cdp.send('Page.stopLoading'), callTimeoutMs, 'stopping');
   // The media type is not set earlier, because the browser resets it when the page moves to another process. A pdf sets it later.
   if (options.media === 'print' && options.format !== 'pdf') {
-    open.undoLater(() => open.page.emulateMedia({ media: null }));
-    await deadline.run(open.page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the media type');
+    await emulateMediaType(open, 'print', 'the media type');
   }
   await style?.keep();
   const actsOnPage = runsScript || options.click !== undefined || options.steps !== undefined;
@@ -139,7 +138,8 @@ export async function settle(
   const isLarge = requestsRegion(options) && (await scrollToRegion(open, options));
   const scope = fullPage || paper || isLarge ? 'all' : 'visible';
   const isRead = options.format === 'none';
-  const assetsTimeoutMs = isRead ? 0 : Math.max(options.imageTimeout, fontTimeoutMs);
+  const imageTimeout = isRead ? 0 : options.imageTimeout;
+  const assetsTimeoutMs = isRead ? 0 : Math.max(imageTimeout, fontTimeoutMs);
   // This wait runs concurrently with the others, because some canvases never come to rest.
   const canvases =
     needsRestWait && !isRead
@@ -154,7 +154,7 @@ export async function settle(
   if (needsRestWait) await untilAtRest(open, { isWatched: fullPage !== undefined, mayBeIdle: scriptsIdle });
   const loading: Step<Promise<AssetCounts> | (ImageCounts & Partial<AssetCounts>)> = isRead
     ? step(countImages)
-    : step(waitForAssets, scope, options.imageTimeout, fontTimeoutMs);
+    : step(waitForAssets, scope, imageTimeout, fontTimeoutMs);
   const finishing = [step(finishAnimations), step(showPulsing)] as const;
   const mayChange = [blocking, style, canvases, fullPage, options.freeze].some(Boolean) || hidesElements(options);
   // If nothing is done between the two, they take one message to the page. A picture gains nothing, because it waits for a frame.
@@ -163,10 +163,10 @@ export async function settle(
   const [[{ fontsPending, ...images }, finishedFirst], , framesLoaded] = await Promise.all([
     world.callEach(steps, loadingLimit, [cssMayUse, ...counting]),
     canvases,
-    fullPage && !isRead ? frames.loaded(options.imageTimeout) : true,
+    fullPage ? frames.loaded(imageTimeout) : true,
     painted,
   ]);
-  if ((images.pending > 0 || !framesLoaded) && options.imageTimeout > 0 && !isRead) softTimeouts.push('images');
+  if ((images.pending > 0 || !framesLoaded) && imageTimeout > 0) softTimeouts.push('images');
   if (fontsPending) softTimeouts.push('fonts');
 
   if (blocking) await hideBlocked(open, blocking, softTimeouts);
