@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { type JsonSchema, variantsOf } from '@webcapture/shared/api/describe-schema.ts';
 import { type FieldProps, FieldSet, placeholderOf, textOf, useMessage, valueOf } from './field-parts.tsx';
-import { type Body, labelOf, type Path, withValue } from './schema.ts';
+import { type Body, labelOf, parseObject, type Path, withValue } from './schema.ts';
 
 /** A list of texts, numbers or objects, with a row for each. */
 export function ListField(props: FieldProps & { readonly renderObject: (item: FieldProps) => ComponentChildren }) {
@@ -153,15 +153,8 @@ function recordOf(rows: readonly Row[], { additionalProperties }: JsonSchema): R
   if (named.length === 0) return undefined;
   const mayBeObject =
     typeof additionalProperties === 'object' && variantsOf(additionalProperties).some(({ type }) => type === 'object');
-  return Object.fromEntries(named.map(([name, text]) => [name, mayBeObject ? (objectOf(text) ?? text) : text]));
+  return Object.fromEntries(named.map(([name, text]) => [name, mayBeObject ? objectOr(text) : text]));
 }
 
-/** Returns the object that a text contains as JSON; undefined for any other text. */
-function objectOf(text: string): object | undefined {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return undefined;
-  }
-}
+/** Returns the object that a text contains as JSON, or the text. */
+const objectOr = (text: string) => (text.startsWith('{') ? parseObject(text) : undefined) ?? text;

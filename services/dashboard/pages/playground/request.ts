@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { linkTo, linkToPlayground } from '../../shell/routes.ts';
 import { onKeyChange } from '../../shell/session.ts';
-import { type Body, type Path, pathKey, withoutSecrets, withValue } from './schema.ts';
+import { type Body, parseObject, type Path, pathKey, withoutSecrets, withValue } from './schema.ts';
 
 /** The request in the form. It is kept when the page closes, so that the user can look at the captures and return. */
 export const body = signal<Body>({});
@@ -61,7 +61,7 @@ onKeyChange(() => {
 });
 
 function restoreDraft(): void {
-  const draft = parseRequest(sessionStorage.getItem(draftName));
+  const draft = parseObject(sessionStorage.getItem(draftName) ?? '');
   if (draft !== undefined) replaceRequest(draft);
 }
 
@@ -107,21 +107,12 @@ function withoutAttachments({ pdf, ...options }: Body): Body {
  * link.
  */
 export function takeLinkedRequest(schema: JsonSchema): void {
-  const linked = parseRequest(new URLSearchParams(location.hash.split('?')[1] ?? '').get('request'));
+  const linked = parseObject(new URLSearchParams(location.hash.split('?')[1] ?? '').get('request') ?? '');
   if (linked === undefined) return;
   history.replaceState(null, '', linkTo('playground'));
   const { webhook: _webhook, ...request } = linked;
   const known = Object.entries(request).filter(([name]) => Object.hasOwn(schema.properties ?? {}, name));
   replaceRequest(withoutSecrets(Object.fromEntries(known), schema));
-}
-
-function parseRequest(text: string | null): Body | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text ?? '');
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Body) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A set of options that this browser stores under a name. */

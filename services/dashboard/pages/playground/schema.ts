@@ -62,6 +62,16 @@ function publicPart(value: unknown, { properties, items }: JsonSchema = {}): unk
 
 const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null;
 
+/** Returns the object that a text contains as JSON; undefined for any other text. */
+export function parseObject(text: string): Body | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) && !Array.isArray(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Validates a body with the service's schema, and returns the messages by path key. */
 export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<string, string> {
   // The validator interprets the schema, because the content security policy forbids code that is generated from text.
