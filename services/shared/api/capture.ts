@@ -104,7 +104,6 @@ export const reportSchema = Type.Object({
 });
 
 export type CaptureReport = Static<typeof reportSchema>;
-
 export type SoftTimeout = CaptureReport['softTimeouts'][number];
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

@@ -6,8 +6,8 @@ import type { CallLimits, FileStore } from './file-store.ts';
 import { readStoredJson } from './read-json.ts';
 
 /**
- * Reads the extracted parts of a capture by the name and the format of its file. A renderer wrote them, so they are decompressed only up to a limit, and validated
- * against the schema and the maximum size of each part.
+ * Reads the extracted parts of a capture by the name and the format of its file. A renderer wrote them, so they are decompressed only up to
+ * a limit, and validated against the schema and the maximum size of each part.
  *
  * @throws Error if they are missing or damaged
  */
@@ -16,12 +16,11 @@ export async function readExtracted(
   { fileName, format }: { readonly fileName: string; readonly format: Format },
   limits: CallLimits,
 ): Promise<Extracted> {
-  const what = 'extracted parts';
-  const reading =
-    format === 'none'
-      ? readStoredJson(store, fileName, { what, maxStoredBytes: maxJsonBytes }, limits)
-      : readStoredJson(store, extractedName(fileName), { what, maxStoredBytes, maxJsonBytes }, limits);
-  const stored = ((await reading) ?? {}) as Partial<Record<(typeof fields)[number], unknown>>;
+  const isTheFile = format === 'none';
+  const name = isTheFile ? fileName : extractedName(fileName);
+  const sizes = isTheFile ? { maxStoredBytes: maxJsonBytes } : { maxStoredBytes, maxJsonBytes };
+  const read = await readStoredJson(store, name, { what: 'extracted parts', ...sizes }, limits);
+  const stored = (read ?? {}) as Partial<Record<(typeof fields)[number], unknown>>;
   const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
   if (large !== undefined) throw new RangeError(`${large} is too large`);
   // After this check, each part is small enough. Unknown parts are dropped.
