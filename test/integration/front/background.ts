@@ -6,6 +6,8 @@ import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { monthOf } from '@webcapture/shared/captures/times.ts';
 import { noUsage, persistedPeriod, sum, usageOf, type Usage } from '@webcapture/shared/captures/usage.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
 import { startTestFront, type TestFront } from './test-front.ts';
@@ -37,6 +39,12 @@ export interface Holder {
 
 export const startBackgroundFront = (options: Parameters<typeof startTestFront>[1] = {}) =>
   startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, options);
+
+/** Returns a log that adds each warning, with the message of its error, to the lines. */
+export function warningsTo(lines: string[]): Logger {
+  const warn = ({ err }: { err: Error }, message: string) => void lines.push(`${message}: ${err.message}`);
+  return Object.create(silentLog, { warn: { value: warn } }) as Logger;
+}
 
 /** Opens an account with wide limits, except the given ones. */
 export async function openHolder(front: TestFront, limits: object = {}): Promise<Holder> {

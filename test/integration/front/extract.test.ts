@@ -5,29 +5,25 @@ import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { silentLog } from '../../harness/nats-session.ts';
 import { idempotencyKey } from '../../../services/front/idempotency/keys.ts';
-import { openHolder, startBackgroundFront, type Holder } from './background.ts';
+import { openHolder, startBackgroundFront, type Holder, warningsTo } from './background.ts';
 import type { TestFront } from './test-front.ts';
 
 const first: Extracted = { text: 'What it says', links: [{ url: 'https://example.com/', text: 'Home' }] };
 const second: Extracted = { text: 'What it says now', links: [] };
 const body = { background: false, extract: ['text', 'links'] };
 
-let lines: string[] = [];
+const lines: string[] = [];
 let front: TestFront;
 let holder: Holder;
 beforeAll(async () => {
-  const warn = ({ err }: { err: Error }, message: string) => void lines.push(`${message}: ${err.message}`);
-  const log = Object.create(silentLog, { warn: { value: warn } }) as Logger;
-  front = await startBackgroundFront({ log });
+  front = await startBackgroundFront({ log: warningsTo(lines) });
   holder = await openHolder(front);
 });
 afterAll(() => front[Symbol.asyncDispose]());
 afterEach(() => {
   front.renderer.pack = packExtracted;
-  lines = [];
+  lines.length = 0;
 });
 
 const store = () => front.renderer.store;

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
-import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { silentLog } from '../../harness/nats-session.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
-import { fileStatus, openHolder, startBackgroundFront, type Holder } from './background.ts';
+import { fileStatus, openHolder, startBackgroundFront, type Holder, warningsTo } from './background.ts';
 import { sendBatch, untilBatchEnds } from './batches.ts';
 import type { TestFront } from './test-front.ts';
 
@@ -14,13 +12,11 @@ const first: Extracted = { text: 'What it says', fields: { title: 'Title' } };
 const second: Extracted = { text: 'What it says now', truncated: ['text'] };
 const body = { background: false, format: 'none', extract: ['text'], extractFields: { title: 'h1' } };
 
-let lines: string[] = [];
+const lines: string[] = [];
 let front: TestFront;
 let holder: Holder;
 beforeAll(async () => {
-  const warn = ({ err }: { err: Error }, message: string) => void lines.push(`${message}: ${err.message}`);
-  const log = Object.create(silentLog, { warn: { value: warn } }) as Logger;
-  front = await startBackgroundFront({ log });
+  front = await startBackgroundFront({ log: warningsTo(lines) });
   holder = await openHolder(front);
   front.renderer.extracted = first;
 });
@@ -28,7 +24,7 @@ afterAll(() => front[Symbol.asyncDispose]());
 afterEach(() => {
   stores((job) => StandInRenderer.prototype.fileOf.call(front.renderer, job));
   front.renderer.extracted = first;
-  lines = [];
+  lines.length = 0;
 });
 
 /** Sets the file that the renderer stores. */
