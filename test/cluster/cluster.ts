@@ -25,7 +25,7 @@ export function run(command: string, args: readonly string[], options: RunOption
       const why = signal === null ? `exit code ${code}` : `ended by ${signal} after at most ${timeoutMs} ms`;
       reject(new Error(`${command} ${args.slice(0, 6).join(' ')}: ${why}: ${end.slice(-1500)}`));
     });
-    // A program that does not read its input may have ended already. Its exit code tells whether it failed.
+    // A program may end without reading its input. Its exit code shows whether it has failed.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input ?? '');
   });

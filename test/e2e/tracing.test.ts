@@ -171,7 +171,7 @@ test('a job that is delivered again stays in its trace', async () => {
   await fleet.renderer('us-east').start();
   expect((await answered).status).toBe(200);
   const spans = await arrived(traceId, 'POST /capture', 'process job', 'settle result');
-  // The renderer that was killed has sent no span. Its successor may return the job, which is then delivered once more.
+  // The killed renderer sends no span. The restarted one may return the job, and the server then delivers it again.
   const deliveries = spans.filter(({ name }) => name === 'process job');
   const sent = only(spans, 'send job').spanId;
   expect(deliveries.map(({ parentSpanId }) => parentSpanId)).toEqual(deliveries.map(() => sent));

@@ -50,7 +50,7 @@ function merged(older: readonly Capture[], newer: readonly Capture[]): Capture[]
   return [...byUuid.values()].sort(newestFirst);
 }
 
-/** Whether the address, title, identifier, batch, region, error or HTTP status contains every word of the search. */
+/** Whether each word of the search is in the address, title, identifier, batch, region, error or HTTP status. */
 export function matches(capture: Capture, search: string): boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;

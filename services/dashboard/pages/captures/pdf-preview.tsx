@@ -15,8 +15,8 @@ type Preview =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * Shows the pages of a PDF one at a time, with their text. If they cannot be shown, shows the reason, and a link to the file. The component
- * needs a new key after each refresh.
+ * Shows one page of a PDF at a time, and the text of that page. If the PDF cannot be shown, the component shows the reason and a link to the
+ * file. It needs a new key after each refresh.
  */
 export function PdfPreview({ capture, title }: { readonly capture: CaptureResult; readonly title: string }) {
   const preview = usePreview(capture);
