@@ -60,6 +60,20 @@ const pages: readonly HardPage[] = [
     check: areGreen,
   })),
   {
+    name: 'the capture waits for frames of a page that is slow to draw',
+    site: {
+      '/': framed(`<style>
+        @keyframes slow { from { left: 0 } to { left: 50px } }
+        i { position: absolute; top: 500px; width: 1000px; height: 400px; background: linear-gradient(blue, red);
+          filter: blur(60px); animation: slow 1.3s linear }
+      </style>${'<i></i>'.repeat(60)}`),
+      '/inner': html(inner['a timer of 1.5 s']),
+    },
+    formats: ['png'],
+    isLong: true,
+    check: areGreen,
+  },
+  {
     name: 'the capture does not wait for hidden frames and frames out of view',
     site: {
       '/': withOther(

@@ -6,6 +6,7 @@ import type { Batch } from '@webcapture/shared/api/batch.ts';
 import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
 import { Webcapture } from '@webcapture/client';
 import { maxSessions, type Session } from '@webcapture/shared/api/session.ts';
+import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';
 import { useFleet } from '../harness/use.ts';
@@ -298,12 +299,14 @@ test('refreshes log in until the session is deleted, then fail and keep the file
 
 test('a session ends when it expires', { tags: 'long' }, async () => {
   const { usageCheck } = fleet();
-  const { sessionId } = await logIn();
+  const { sessionId: other } = await logIn();
   const { sessions } = usageCheck;
   const account = await usageCheck.account();
-  const [record, state] = [await sessions.get(account, sessionId), await sessions.stateOf(account, sessionId)];
+  const [record, state] = [await sessions.get(account, other), await sessions.stateOf(account, other)];
   if (record === null || state === null) throw new Error('the session is not stored');
-  await sessions.create({ ...record, expiresAt: Date.now() + 1000 }, state);
+  const sessionId = uuidV7(Date.now());
+  await sessions.create({ ...record, uuid: sessionId, expiresAt: Date.now() + 2000 }, state);
+  expect(await sessions.get(account, sessionId)).toMatchObject({ uuid: sessionId });
   await until('the session to expire', async () => (await refused('GET', `/sessions/${sessionId}`)).status === 404);
   const body = { url: address('/account'), session: sessionId };
   expect(await refused('POST', '/capture', body)).toMatchObject(unknown);

@@ -1,3 +1,4 @@
+import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 import { keysMatching, readMany } from '../nats/read-many.ts';
@@ -54,12 +55,21 @@ export class Sessions {
     return valid.toSorted((one, other) => (one.uuid < other.uuid ? 1 : -1));
   }
 
-  /** Writes a new session. A repeated call with the same session writes the same entries. */
+  /** Writes a new session. Only the first call writes it, because two fronts may settle the same login at different times. */
   async create(record: SessionRecord, state: SealedSecrets): Promise<void> {
     const { account, uuid, expiresAt } = record;
     const ttlSeconds = Math.max(1, Math.ceil((expiresAt - this.#session.now()) / 1000));
-    await this.#entries.put(stateKey(account, uuid), state, { ttlSeconds });
-    await this.#entries.put(sessionKey(account, uuid), record, { ttlSeconds });
+    await this.#writeOnce(stateKey(account, uuid), state, ttlSeconds);
+    await this.#writeOnce(sessionKey(account, uuid), record, ttlSeconds);
+  }
+
+  /** Writes a key that has never been written. A session that was deleted in the meantime is not written again. */
+  async #writeOnce(key: string, value: unknown, ttlSeconds: number): Promise<void> {
+    try {
+      await this.#entries.update(key, value, 0, { ttlSeconds });
+    } catch (error) {
+      if (!isWriteConflict(error)) throw error;
+    }
   }
 
   async delete({ account, uuid }: Pick<SessionRecord, 'account' | 'uuid'>): Promise<void> {

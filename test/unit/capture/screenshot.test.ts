@@ -110,13 +110,13 @@ describe('takeScreenshot', () => {
       const [, params] = all[0] ?? [];
       return params as unknown;
     };
-    // The first part has at most 40 million pixels, and its height is a multiple of 100 px.
-    expect(await firstOf({ width: 5000, scale: 1 }, 8001)).toMatchObject({ clip: { height: 8000 } });
-    expect(await firstOf({ width: 6000, scale: 1 }, 8001)).toMatchObject({ clip: { height: 6600 } });
-    expect(await firstOf({ width: 1000, scale: 3 }, 6000)).toMatchObject({ clip: { height: 2600 } });
+    // A tile has at most 20 million pixels, and its height is a multiple of 100 px.
+    expect(await firstOf({ width: 5000, scale: 1 }, 8001)).toMatchObject({ clip: { height: 4000 } });
+    expect(await firstOf({ width: 6000, scale: 1 }, 8001)).toMatchObject({ clip: { height: 3300 } });
+    expect(await firstOf({ width: 1000, scale: 3 }, 6000)).toMatchObject({ clip: { height: 2200 } });
     expect(await firstOf({ width: 5000, scale: 1 }, 8000)).toMatchObject({ clip: { height: 8000 } });
     expect((await take({ options: { width: 5000 }, fullPage: { height: 8000 } })).commands).toHaveLength(1);
-    expect((await take({ options: { width: 5000 }, fullPage: { height: 8001 } })).commands).toHaveLength(2);
+    expect((await take({ options: { width: 5000 }, fullPage: { height: 8001 } })).commands).toHaveLength(3);
   });
 
   test('enlarges a viewport that is taken in tiles', async () => {

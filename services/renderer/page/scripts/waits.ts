@@ -40,8 +40,8 @@ export function waitForIntersectionObservers(timeoutMs: number): Promise<void> {
 
 /** Returns whether a frame is visible and may change. Runs in the document of the frame. */
 export async function isLiveFrame(): Promise<boolean> {
-  /** Maximum wait for observers, because they do not run if the browser does not draw a frame that is out of view. */
-  const observeTimeoutMs = 100;
+  /** Time limit of the observer, which runs when the browser draws the page. A busy machine takes several hundred milliseconds. */
+  const observeTimeoutMs = 1000;
   if (innerWidth <= 1 || innerHeight <= 1) return false;
   if (document.scripts.length === 0 && document.getAnimations().length === 0) return false;
   return new Promise((resolve) => {
