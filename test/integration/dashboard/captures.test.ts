@@ -316,8 +316,9 @@ test('a capture without a picture has a link to its file, and shows the fields',
     extractFields: { title: 'h1' },
   });
   const page = await open(`/captures/${uuid}`);
-  await page.getByText('No picture, only extracted data').waitFor();
-  expect(await page.getByRole('link', { name: 'Open the JSON file' }).getAttribute('href')).toBe(fileUrl);
+  const file = page.getByRole('region', { name: 'File', exact: true });
+  await file.getByText('No picture, only extracted data').waitFor();
+  expect(await file.getByRole('link', { name: 'Open the JSON file' }).getAttribute('href')).toBe(fileUrl);
   await page.locator('summary', { hasText: 'Fields' }).click();
   expect(await page.getByRole('region', { name: 'Fields' }).innerText()).toContain('"title": "A title"');
 });

@@ -15,10 +15,11 @@ interface PictureProps {
 
 /** The picture of a capture, the pages of its PDF, or a link to its JSON file. */
 export function PictureCard({ capture, title, pictures }: PictureProps) {
+  const hasPicture = !('report' in capture) || capture.metadata.format !== 'none';
   return (
     <Card
       id="picture"
-      title="Picture"
+      title={hasPicture ? 'Picture' : 'File'}
       class="picture-card"
       aside={
         pictures.current?.isFile === false &&
