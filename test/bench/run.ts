@@ -9,6 +9,7 @@ import { benchOwnTime } from './front/own-time.ts';
 import { benchNeighbors } from './neighbors/neighbors.ts';
 import { benchPages } from './pages/gallery.ts';
 import { benchTilesCost } from './pages/tiles-cost.ts';
+import { benchWholePages } from './pages/whole-pages.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
 import { benchSlots } from './slots/slots.ts';
 import { benchSoak } from './soak/soak.ts';
@@ -24,6 +25,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   storage   both stores, with files of 300 KB and 10 MB
   distance  renderers 100 and 220 ms away from NATS, and one next to it (runs only if named)
   pages     captures of third-party pages and what a person sees, as a gallery (runs only if named)
+  whole     third-party whole pages by the engine and by a careful script, with the longest waits (runs only if named)
   tiles     whole pages in tiles, and the same pages with a grown viewport (runs only if named)
   slots     captures per second and memory of a renderer with 1 to 4 slots for two cores (some minutes; runs only if named)
   timeline  the time of each step of captures under load, as a table and a picture (runs only if named)
@@ -32,11 +34,11 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   soak      memory over many captures (an hour; runs only if named)
 
   --quick        of speed: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of 12 captures
-                 and short rounds; of slots: one round
+                 and short rounds; of slots and whole: one round
   --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
   --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
-  --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it;
+  --only NAME    of scale: ${scaleParts.join(', ')}; of pages and whole: those whose package or path contains it;
                  of neighbors: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
   --seconds N    of timeline: duration of the load (60)
   --captures N   ends the soak after N captures (2000)
@@ -62,6 +64,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   timeline: [() => benchTimeline({ seconds: Number(values.seconds) })],
   neighbors: [() => benchNeighbors({ only: values.only })],
   pages: [() => benchPages({ only: values.only })],
+  whole: [() => benchWholePages({ only: values.only, isQuick: values.quick })],
   tiles: [benchTilesCost],
   attack: [benchAttack],
   storage: [benchStorage],

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { cacheDirOf } from '../../../deploy/tools/cache-dir.ts';
+import type { GalleryPackage } from './page-list.ts';
 
 const run = promisify(execFile);
 
@@ -11,11 +12,21 @@ const run = promisify(execFile);
 const fetchTimeoutMs = 120_000;
 
 /**
- * Returns the folder of exactly this version of a package, as it was published. npm fetches it once, and it stays in the cache.
+ * Returns the folder of a package with the files that its pages need and it does not contain.
  *
  * @param specifier `name@version`
  */
-export async function packageFolder(specifier: string): Promise<string> {
+export async function galleryFolder(specifier: string, files: GalleryPackage['files'] = {}): Promise<string> {
+  const folder = await packageFolder(specifier);
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(join(folder, dirname(name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** Returns the folder of exactly this version of a package, as it was published. npm fetches it once, and it stays in the cache. */
+async function packageFolder(specifier: string): Promise<string> {
   const root = join(cacheDirOf(process.env), 'bench-pages');
   const folder = join(root, specifier.replaceAll('/', '+'));
   await mkdir(root, { recursive: true });

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { chromium, type Browser } from 'playwright';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
@@ -9,7 +9,7 @@ import { serveFolder } from '../../harness/static-site.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { differenceOf } from './compare.ts';
 import { startBenchEngine } from './engine.ts';
-import { packageFolder } from './fetch-packages.ts';
+import { galleryFolder } from './fetch-packages.ts';
 import { galleryPages } from './page-list.ts';
 import { scrollSlowly, type SlowScroll } from './slow-scroll.ts';
 import { type Shown, writeGallery } from './write-gallery.ts';
@@ -40,15 +40,10 @@ export async function benchPages({ only = '' }: { readonly only?: string | undef
   await mkdir(folder, { recursive: true });
 
   const shown: Shown[] = [];
-  for (const { specifier, paths, files = {} } of galleryPages) {
+  for (const { specifier, paths, files } of galleryPages) {
     const chosen = paths.filter((path) => `${specifier} ${path}`.includes(only));
     if (chosen.length === 0) continue;
-    const packed = await packageFolder(specifier);
-    for (const [name, text] of Object.entries(files)) {
-      await mkdir(join(packed, dirname(name)), { recursive: true });
-      await writeFile(join(packed, name), text);
-    }
-    await using site = await serveFolder(packed);
+    await using site = await serveFolder(await galleryFolder(specifier, files));
     for (const path of chosen) {
       for (const { name, options } of kinds) {
         const id = `${specifier}${path}-${name}`.replaceAll(/[^\w.-]+/g, '_');
