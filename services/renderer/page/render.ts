@@ -35,6 +35,7 @@ import { asLaidOut, openPage, type OpenPage } from './open.ts';
 import { printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, takeScreenshot } from './screenshot.ts';
+import { scriptsHaveEnded } from './scripts/activity.ts';
 import { waitForScripts } from './scripts/content.ts';
 import type { Settled } from './settle.ts';
 import { settleWhereItEnds } from './settle-moves.ts';
@@ -334,7 +335,9 @@ async function takePicture(
   if (open.deadline.remainingMs < minTimeForSecondLookMs) return picture;
   try {
     const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };
-    return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? await take() : picture;
+    return (await open.world.callInAny(waitForScripts, [secondLookMs], limit, [scriptsHaveEnded]))
+      ? await take()
+      : picture;
   } catch (error) {
     // The scripts never pause, or the page keeps navigating. The first picture is used.
     if (error instanceof DeadlineError || error instanceof DocumentGoneError) return picture;

@@ -12,7 +12,7 @@ import { asLaidOut, emulateMediaType, keepMobileLayout, type OpenPage } from './
 import { requestsRegion, measureRegion, type PageRegion, scrollToRegion } from './region.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
-import { scriptsHaveEnded } from './scripts/activity.ts';
+import { mayChangeWithin, scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert } from './scripts/print.ts';
@@ -181,6 +181,10 @@ export async function settle(
   return { images, softTimeouts, fullPage, region };
 }
 
+/** Whether the page waits for responses, which may reveal content. */
+const isRequesting = ({ isLoading, isFetching, isListening }: OpenPage['network']) =>
+  isLoading || isFetching || isListening;
+
 /**
  * Waits for elements that scripts fade in or count up, and for content that appears item by item.
  *
@@ -188,14 +192,15 @@ export async function settle(
  * @param mayBeIdle whether the scripts had ended; if so, this is checked again
  */
 async function untilAtRest(
-  { world }: OpenPage,
+  { world, network }: OpenPage,
   { isWatched, mayBeIdle }: { readonly isWatched: boolean; readonly mayBeIdle: boolean },
 ): Promise<void> {
   const resting = { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' };
   const rest = () => world.call(waitForRest, [restTimeoutMs, mayBeIdle], resting, [scriptsHaveEnded]);
   if (isWatched) await rest();
   const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
-  const revealed = await world.call(waitForReveals, [revealTimeoutMs, nextRevealMs], revealing, [cssMayUse]);
+  const reveals: Parameters<typeof waitForReveals> = [revealTimeoutMs, nextRevealMs, !isRequesting(network)];
+  const revealed = await world.call(waitForReveals, reveals, revealing, [cssMayUse, mayChangeWithin]);
   if (revealed === 0 || !isWatched) return;
   await world.call(finishAnimations, [], limit('finishing animations'));
   await rest();
@@ -214,7 +219,7 @@ async function revealForPrint(
   paper: { readonly height: number },
   mayBeInert: boolean,
 ): Promise<boolean> {
-  const { world, emulation } = open;
+  const { world, emulation, network } = open;
   if (mayBeInert) {
     const helpers = [cssMayUse, scriptsHaveEnded];
     const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), helpers);
@@ -234,8 +239,11 @@ async function revealForPrint(
   await emulation.grow(Math.min(height, maxViewHeight));
   await world.callEach([step(untilFrames, 2), step(announceScroll)], limit('frames'));
   const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
-  const steps = [step(waitForReveals, revealTimeoutMs, nextRevealMs), step(rememberRevealed)] as const;
-  await world.callEach(steps, revealing, [finishAnimations, cssMayUse]);
+  const steps = [
+    step(waitForReveals, revealTimeoutMs, nextRevealMs, !isRequesting(network)),
+    step(rememberRevealed),
+  ] as const;
+  await world.callEach(steps, revealing, [finishAnimations, cssMayUse, mayChangeWithin]);
   await emulation.grow(paper.height);
   await world.call(untilFrames, [1], limit('frames'));
   return false;

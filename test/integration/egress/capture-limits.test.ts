@@ -225,8 +225,8 @@ describe('a decompression bomb ends in time, within the memory limit of a page',
     const end = await captureBeside(path, ms);
     holds(end);
     expect(end.ms).toBeLessThan(shortTimeout + roomMs);
-    // Two browsers hold 320 MiB. The limit of a page is 512 MiB, which it exceeds for a moment before it is ended.
-    expect(held).toBeLessThan(1024 * mebibyte);
+    // Two browsers hold 320 MiB. The limit of a page is 512 MiB, and a page can allocate another 250 MiB until the next check.
+    expect(held).toBeLessThan(1280 * mebibyte);
     expect(held).toBeGreaterThan(0);
   });
 

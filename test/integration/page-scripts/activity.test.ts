@@ -7,6 +7,7 @@ import * as script from '../../../services/renderer/page/scripts/activity.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
 
 declare const activity: script.PageActivity;
+declare const mayChangeWithin: typeof script.mayChangeWithin;
 declare const scriptsHaveEnded: typeof script.scriptsHaveEnded;
 
 let page: ScriptPage;
@@ -114,5 +115,44 @@ describe('scriptsHaveEnded', () => {
     expect(await haveEnded('<p>text</p>', { readyState: 'interactive' })).toBe(false);
     expect(await haveEnded('<p>text</p>', { fonts: 'loading' })).toBe(false);
     expect(await haveEnded('<p>text</p>', { isIdle: false })).toBe(false);
+  });
+});
+
+describe('mayChangeWithin', () => {
+  /** @param inMs when the next callbacks are due; null if that is not known */
+  const mayChange = async (
+    inMs: readonly number[] | null,
+    { body = '', ms = 100, readyState = 'complete' as DocumentReadyState } = {},
+  ) => {
+    await page.show(body);
+    return page.call(
+      (due: readonly number[] | null, within: number, ready: DocumentReadyState) => {
+        activity.due = () => due?.map((each) => ({ kind: 'setTimeout', delay: 1, inMs: each, ran: 0 }));
+        Object.defineProperty(document, 'readyState', { value: ready });
+        return mayChangeWithin(within);
+      },
+      [inMs, ms, readyState] as const,
+      [script.mayChangeWithin],
+    );
+  };
+  const animated = (css: string) =>
+    `<style>@keyframes x { to { opacity: 0 } } p { animation: ${css} }</style><p>text</p>`;
+
+  test('is true if a callback is due in time, or if nothing is known', async () => {
+    expect(await mayChange([])).toBe(false);
+    expect(await mayChange([100, 200])).toBe(false);
+    expect(await mayChange([200, 99])).toBe(true);
+    expect(await mayChange([-5])).toBe(true);
+    expect(await mayChange(null)).toBe(true);
+  });
+
+  test('is true while the document is loading', async () => {
+    expect(await mayChange([], { readyState: 'interactive' })).toBe(true);
+  });
+
+  test('is true while an animation with an end is running', async () => {
+    expect(await mayChange([], { body: animated('x 60s') })).toBe(true);
+    expect(await mayChange([], { body: animated('x 60s paused') })).toBe(false);
+    expect(await mayChange([], { body: animated('x 60s infinite') })).toBe(false);
   });
 });

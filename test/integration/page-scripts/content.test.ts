@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
+import { scriptsHaveEnded } from '../../../services/renderer/page/scripts/activity.ts';
 import * as content from '../../../services/renderer/page/scripts/content.ts';
 import type { PageState } from '../../../services/renderer/page/scripts/state.ts';
 import * as clock from '../../harness/page-clock.ts';
@@ -183,11 +184,13 @@ test('watchFirstContent notes the time to the first content of a page that is em
   expect(await noted('')).toEqual([true, false, true]);
 });
 
-test('waitForScripts waits if the page has scripts', async () => {
-  await page.show('');
-  expect(await page.call(content.waitForScripts, [60_000])).toBe(false);
-  await page.show(script);
+test('waitForScripts waits if the page has scripts that have not ended', async () => {
+  for (const ended of ['', script]) {
+    await page.show(ended);
+    expect(await page.call(content.waitForScripts, [60_000], [scriptsHaveEnded])).toBe(false);
+  }
+  await page.show('<script>setTimeout(() => {}, 60_000)</script>');
   const started = performance.now();
-  expect(await page.call(content.waitForScripts, [200])).toBe(true);
+  expect(await page.call(content.waitForScripts, [200], [scriptsHaveEnded])).toBe(true);
   expect(performance.now() - started).toBeGreaterThan(190);
 });

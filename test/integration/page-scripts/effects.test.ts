@@ -73,6 +73,19 @@ describe('holdScrollEffects', () => {
     expect(rules).toEqual({ x: `transform: translateX(320px) !important; ${still}` });
   });
 
+  test('skips positions at which all elements are far from the viewport', async () => {
+    const move = `for (const e of document.querySelectorAll('i')) e.style.transform = 'translateX(' + y + 'px)'`;
+    const skipping = async (body: string) => (await hold(body, move, { height: 6480 })).tops;
+    // The viewport has 480 px, and an element within another 720 px is near.
+    const { tops, rules } = await hold('<i class="e" id="x" style="top:3000px"></i>', move, { height: 6480 });
+    expect(tops).toEqual([0, ...Array.from({ length: 12 }, (_, index) => 1920 + 160 * index), 6000, 0]);
+    expect(rules).toEqual({ x: `transform: translateX(2720px) !important; ${still}` });
+    expect(await skipping('<i class="e" style="top:100px"></i>')).toEqual([0, 6000, 0]);
+    expect(await skipping('<i class="e" style="top:100px"></i><i class="e" style="top:3000px"></i>')).toEqual(tops);
+    const sticky = '<section style="height:6000px"><div style="position:sticky;top:0"><i class="e"></i></div></section>';
+    expect(await skipping(`<div style="height:480px"></div>${sticky}`)).toHaveLength(40);
+  });
+
   test('waits for effects that lag behind the scroll position', async () => {
     const { rules, frames } = await hold(
       '<i class="e" id="x" style="top:600px"></i>',
@@ -95,7 +108,7 @@ describe('holdScrollEffects', () => {
     ],
   ])('limits the time for %s', async (_, value, count) => {
     const { frames, tops } = await hold(
-      '<i class="e" id="x" style="top:1500px"></i>',
+      '<i class="e" id="x" style="top:1000px;height:800px"></i>',
       `x.style.transform = 'translateX(' + (y === 0 ? 0 : y + ${value}) + 'px)'`,
     );
     expect(tops).toHaveLength(18);

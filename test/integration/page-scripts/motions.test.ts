@@ -2,7 +2,11 @@
 // @module-tag page-script
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
-import { scriptsHaveEnded } from '../../../services/renderer/page/scripts/activity.ts';
+import {
+  mayChangeWithin,
+  scriptsHaveEnded,
+  type PageActivity,
+} from '../../../services/renderer/page/scripts/activity.ts';
 import * as animations from '../../../services/renderer/page/scripts/animations.ts';
 import type { Motion, PageState } from '../../../services/renderer/page/scripts/state.ts';
 import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
@@ -11,6 +15,7 @@ import * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
 import { countStyleReads } from '../../harness/style-reads.ts';
 
+declare const activity: PageActivity;
 declare const pageState: PageState;
 declare const useClock: typeof clock.useClock;
 declare const waitForRest: typeof animations.waitForRest;
@@ -147,11 +152,17 @@ describe('waitForReveals', () => {
   /**
    * Shows the elements of the class `late` after 30 ms, or removes them if they have the class `goes`, and shows those of the class `later`
    * after 60 ms. Returns the number of revealed elements, and the length of the wait in milliseconds.
+   *
+   * @param inMs when the next callback of the page's scripts is due, if there is one
    */
-  const reveal = async (body: string, { maxMs = 500, quietMs = 400, head = '', hasBody = true } = {}) => {
+  const reveal = async (
+    body: string,
+    { maxMs = 500, quietMs = 400, head = '', hasBody = true, mayEndEarly = true, inMs = null as number | null } = {},
+  ) => {
     await page.show(body, head);
     return page.call(
-      async (most: number, quiet: number, keepsBody: boolean) => {
+      async (most: number, quiet: number, early: boolean, dueInMs: number | null, keepsBody: boolean) => {
+        activity.due = () => (dueInMs === null ? [] : [{ kind: 'setTimeout', delay: 1, inMs: dueInMs, ran: 0 }]);
         if (!keepsBody) document.body.remove();
         const passed = useClock((ms) => {
           for (const each of document.querySelectorAll(ms === 30 ? '.late' : '.later')) {
@@ -160,10 +171,10 @@ describe('waitForReveals', () => {
             each.removeAttribute('style');
           }
         });
-        return [await waitForReveals(most, quiet), passed()];
+        return [await waitForReveals(most, quiet, early), passed()];
       },
-      [maxMs, quietMs, hasBody] as const,
-      [animations.waitForReveals, cssMayUse, clock.useClock],
+      [maxMs, quietMs, mayEndEarly, inMs, hasBody] as const,
+      [animations.waitForReveals, cssMayUse, mayChangeWithin, clock.useClock],
     );
   };
   const late = (style: string, content = 'text') =>
@@ -225,11 +236,21 @@ describe('waitForReveals', () => {
     expect(await reveal(later + hidden, { maxMs: 90, quietMs: 80 })).toEqual([1, 90]);
   });
 
+  test('ends early if no callback is due that could reveal an element in time', async () => {
+    const hidden = '<p style="opacity:0">text</p><script></script>';
+    const long = { maxMs: 3000, quietMs: 1710 };
+    expect(await reveal(hidden, long)).toEqual([0, 420]);
+    expect(await reveal(`<p class="later" style="opacity:0">text</p>${hidden}`, long)).toEqual([1, 480]);
+    expect(await reveal(hidden, { ...long, inMs: 1310 })).toEqual([0, 420]);
+    expect(await reveal(hidden, { ...long, inMs: 0 })).toEqual([0, 1710]);
+    expect(await reveal(hidden, { ...long, mayEndEarly: false })).toEqual([0, 1710]);
+  });
+
   test('reads no style of elements that no rule hides', async () => {
     await page.show('<p>text</p><script></script>');
     const hasRead = await page.read(async () => {
       const styleReads = countStyleReads();
-      await waitForReveals(500, 400);
+      await waitForReveals(500, 400, true);
       return styleReads() > 0;
     }, [animations.waitForReveals, cssMayUse, countStyleReads]);
     expect(hasRead).toBe(false);

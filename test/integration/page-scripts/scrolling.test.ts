@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
+import { mayChangeWithin, type PageActivity } from '../../../services/renderer/page/scripts/activity.ts';
 import * as panes from '../../../services/renderer/page/scripts/resizes-and-panes.ts';
 import { holderOf, visibleShare } from '../../../services/renderer/page/scripts/scenes.ts';
 import * as scrolling from '../../../services/renderer/page/scripts/scrolling.ts';
@@ -7,6 +8,7 @@ import type { PageState } from '../../../services/renderer/page/scripts/state.ts
 import * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
 
+declare const activity: PageActivity;
 declare const pageState: PageState;
 declare const announceScroll: typeof scrolling.announceScroll;
 declare const isLocked: typeof scrolling.isLocked;
@@ -30,6 +32,7 @@ const helpers = [
   scrolling.scrollThrough,
   scrolling.scrollToTop,
   holderOf,
+  mayChangeWithin,
   visibleShare,
   clock.useClock,
   remember,
@@ -39,15 +42,24 @@ const tall = (height: number) => `<div style="height:${height}px"></div>`;
 const script = '<script></script>';
 
 describe('isLocked', () => {
-  /** Returns the result, and the length of the wait in rounds of 50 ms. The lock of an element with the id `lock` is removed after 200 ms. */
-  const locked = async (body: string, head = '') => {
+  /**
+   * Returns the result, and the length of the wait in rounds of 50 ms. The lock of an element with the id `lock` is removed after 200 ms.
+   *
+   * @param inMs when the next callback of the page's scripts is due, if there is one
+   */
+  const locked = async (body: string, head = '', inMs: number | null = 0) => {
     await page.show(body, head);
-    const [isPageLocked, ms] = await page.read(async () => {
-      const passed = useClock((now) => {
-        if (now === 200) document.querySelector('#lock')?.remove();
-      });
-      return [await isLocked(1000), passed()] as const;
-    }, helpers);
+    const [isPageLocked, ms] = await page.call(
+      async (dueInMs: number | null) => {
+        activity.due = () => (dueInMs === null ? [] : [{ kind: 'setTimeout', delay: 1, inMs: dueInMs, ran: 0 }]);
+        const passed = useClock((now) => {
+          if (now === 200) document.querySelector('#lock')?.remove();
+        });
+        return [await isLocked(1000), passed()] as const;
+      },
+      [inMs],
+      helpers,
+    );
     return [isPageLocked, ms / 50];
   };
   const rule = (css: string, more = '') => `<style ${more}>${css}</style>`;
@@ -67,6 +79,13 @@ describe('isLocked', () => {
     expect(await locked(tall(481) + script, lock)).toEqual([false, 4]);
     expect(await locked(tall(481), lock)).toEqual([true, 0]);
     expect(await locked(tall(481) + script, rule('html{overflow:hidden}'))).toEqual([true, 20]);
+  });
+
+  test('waits only while a callback of the scripts is due in time', async () => {
+    const lock = rule('html{overflow:hidden}', 'id="lock"');
+    expect(await locked(tall(481) + script, lock, null)).toEqual([true, 0]);
+    expect(await locked(tall(481) + script, lock, 1000)).toEqual([true, 0]);
+    expect(await locked(tall(481) + script, lock, 900)).toEqual([true, 2]);
   });
 });
 

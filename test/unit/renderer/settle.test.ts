@@ -67,7 +67,7 @@ describe('settle', () => {
       expect(calls.filter(([name]) => name.startsWith('waitFor'))).toEqual([
         content,
         ['waitForCanvases', 1500],
-        ['waitForReveals', 7000, 1700],
+        ['waitForReveals', 7000, 1700, true],
         last[0],
       ]);
       expect(page.limits.get('waitForContent')).toMatchObject({ timeoutMs: 10_500 });
@@ -208,7 +208,7 @@ describe('settle of a full page', () => {
   const assets = ['waitForAssets', 'all', 3000, 3200];
   const [rest, reveals] = [
     ['waitForRest', 1500, true],
-    ['waitForReveals', 7000, 1700],
+    ['waitForReveals', 7000, 1700, true],
   ];
 
   test('waits for what the tall layout has triggered, and fits its height', async () => {
@@ -360,12 +360,12 @@ describe('settle before printing on paper', () => {
       ['grow', 2000],
       ['untilFrames', 2],
       ['announceScroll'],
-      ['waitForReveals', 7000, 1700],
+      ['waitForReveals', 7000, 1700, true],
       ['rememberRevealed'],
       ['grow', height],
       ['untilFrames', 1],
       ['waitForCanvases', 1500],
-      ['waitForReveals', 7000, 1700],
+      ['waitForReveals', 7000, 1700, true],
       ['waitForAssets', 'all', 3000, 3200],
       ['finishAnimations'],
       ['showPulsing'],

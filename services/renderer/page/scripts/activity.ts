@@ -68,3 +68,15 @@ export function scriptsHaveEnded(): boolean {
     [...sheets].every(({ sheet }) => sheet !== null);
   return hasLoaded && document.getAnimations().length === 0;
 }
+
+/**
+ * Whether scripts or animations may change the document within `ms` milliseconds, as far as is known: a callback is due, an animation with
+ * an end is running, or the document is loading. Always true with antiBot, because nothing is known then. Requests are not considered.
+ */
+export function mayChangeWithin(ms: number): boolean {
+  const due = activity.due();
+  if (due === undefined || document.readyState !== 'complete' || due.some(({ inMs }) => inMs < ms)) return true;
+  return document
+    .getAnimations()
+    .some(({ playState, effect }) => playState === 'running' && Number.isFinite(effect?.getComputedTiming().endTime));
+}

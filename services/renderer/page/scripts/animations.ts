@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
+import type { mayChangeWithin as MayChangeWithin, scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { Motion, PageState } from './state.ts';
 import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { PageWaits } from './waits.ts';
@@ -10,8 +10,9 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 /** A function that the caller sends to the page together with {@link waitForRest}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
-/** A function that the caller sends to the page together with {@link waitForReveals}. */
+/** Functions that the caller sends to the page together with {@link waitForReveals}. */
 declare const cssMayUse: typeof CssMayUse;
+declare const mayChangeWithin: typeof MayChangeWithin;
 
 /** An animation of the document: it has an effect with a target. */
 interface PageAnimation extends Animation {
@@ -274,9 +275,12 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
  *
  * @param maxMs maximum time
  * @param quietMs maximum time since the last reveal, because some elements stay hidden
+ * @param mayEndEarly whether the wait ends when nothing is due that could reveal an element within its time; only if no requests are open
  * @returns the number of elements that were revealed
  */
-export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
+export async function waitForReveals(maxMs: number, quietMs: number, mayEndEarly: boolean): Promise<number> {
+  /** Minimum wait, because observers and events may call scripts, too. */
+  const minMs = 400;
   /** Poll interval: about two frames. */
   const pollIntervalMs = 30;
   /** Maximum number of elements that are checked. With more, the check would exceed the time limit of the wait. */
@@ -318,6 +322,7 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   while (hidden.size > 0) {
     const now = performance.now();
     if (now - start >= maxMs || now - last >= quietMs) break;
+    if (mayEndEarly && now - last >= minMs && !mayChangeWithin(last + quietMs - now)) break;
     await waits.sleep(pollIntervalMs);
     for (const element of hidden) {
       if (own(element).isConnected && (isUnseen(element) || isStroke(element))) continue;

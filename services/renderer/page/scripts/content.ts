@@ -1,4 +1,5 @@
 /// <reference lib="dom" />
+import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
@@ -6,6 +7,8 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
+/** A function that the caller sends to the page together with {@link waitForScripts}. */
+declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 
 /**
  * Records the time from the load event of an empty page to its first content, for {@link waitForContent}. On a busy machine, that function
@@ -103,12 +106,12 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
 }
 
 /**
- * Waits if the page has scripts, because they may still draw on a page of a single color.
+ * Waits if the page has scripts that have not ended, because they may still draw on a page of a single color.
  *
- * @returns whether the page has scripts
+ * @returns whether the page has such scripts
  */
 export async function waitForScripts(ms: number): Promise<boolean> {
-  if (document.scripts.length === 0) return false;
+  if (document.scripts.length === 0 || scriptsHaveEnded()) return false;
   await waits.sleep(ms);
   return true;
 }

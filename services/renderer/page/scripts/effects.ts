@@ -178,6 +178,21 @@ function lookAt(seen: Seen, y: number, scroller: Element): void {
   if (distance < seen.distance) Object.assign(seen, { distance, look, at: y });
 }
 
+/**
+ * Whether {@link lookAt} would record nothing when the page is scrolled by `y`, because the element is in view at the top of the page, or
+ * will be far from the viewport. Elements that scripts may move along with the viewport are never away.
+ */
+function isAwayAt(seen: Seen, y: number, scroller: Element): boolean {
+  /** Distance from the viewport, in heights of the viewport. Parallax moves elements by less. */
+  const farViews = 1.5;
+  const { element, place, shareAtTop, isPinned, distance } = seen;
+  if (shareAtTop !== undefined || isPinned || place !== element) return false;
+  if (distance < 0) return true;
+  const { top, bottom } = own(element).getBoundingClientRect();
+  const moved = y - own(scroller).scrollTop;
+  return bottom - moved < -farViews * innerHeight || top - moved > (1 + farViews) * innerHeight;
+}
+
 /** Gives each element its recorded style, and stores scenes. Returns the number of elements that were changed. */
 function keepLooks(looks: readonly Seen[]): number {
   /** Properties that affect neither the element's place in the layout nor the height of the page. */
@@ -219,7 +234,16 @@ function keepLooks(looks: readonly Seen[]): number {
 }
 
 /** Functions that must be sent to the page together with {@link holdScrollEffects}. */
-export const effectsHelpers = [findEffects, settleEffects, beginLook, lookAt, keepLooks, middleOf, isNotable] as const;
+export const effectsHelpers = [
+  findEffects,
+  settleEffects,
+  beginLook,
+  lookAt,
+  isAwayAt,
+  keepLooks,
+  middleOf,
+  isNotable,
+] as const;
 
 /**
  * Freezes elements whose style scripts tie to the scroll position, because elsewhere they may be transparent or out of view. Each element
@@ -280,6 +304,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const step = Math.max(innerHeight / 3, last / maxStations);
   for (let y = 0; performance.now() < end; y += step) {
     const at = Math.min(y, last);
+    if (at > 0 && at < last && looks.every((seen) => isAwayAt(seen, at, scroller))) continue;
     await scrollTo(at);
     for (const seen of looks) lookAt(seen, at, scroller);
     if (y >= last) break;

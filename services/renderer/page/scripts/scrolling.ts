@@ -1,4 +1,5 @@
 /// <reference lib="dom" />
+import type { mayChangeWithin as MayChangeWithin } from './activity.ts';
 import type { holderOf as HolderOf, visibleShare as VisibleShare } from './scenes.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
@@ -10,11 +11,13 @@ declare const own: typeof Own;
 /** Functions that the caller sends to the page together with {@link scrollThrough}. */
 declare const holderOf: typeof HolderOf;
 declare const visibleShare: typeof VisibleShare;
+/** A function that the caller sends to the page together with {@link isLocked}. */
+declare const mayChangeWithin: typeof MayChangeWithin;
 
 /**
  * Whether the page prevents scrolling (`overflow: hidden`). Visitors then see only the viewport.
  *
- * @param maxMs maximum wait for scripts to remove the lock
+ * @param maxMs maximum wait for scripts to remove the lock; shorter if they have nothing to do within that time
  */
 export async function isLocked(maxMs: number): Promise<boolean> {
   const isHidden = () => {
@@ -25,7 +28,8 @@ export async function isLocked(maxMs: number): Promise<boolean> {
     return (overflow === 'hidden' || overflow === 'clip') && own(page).scrollHeight > innerHeight;
   };
   const end = performance.now() + maxMs;
-  while (isHidden() && document.scripts.length > 0 && performance.now() < end) await waits.sleep(50);
+  const mayUnlock = () => document.scripts.length > 0 && mayChangeWithin(end - performance.now());
+  while (isHidden() && performance.now() < end && mayUnlock()) await waits.sleep(50);
   return isHidden();
 }
 
