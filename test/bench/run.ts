@@ -10,6 +10,7 @@ import { benchNeighbors } from './neighbors/neighbors.ts';
 import { benchPages } from './pages/gallery.ts';
 import { benchTilesCost } from './pages/tiles-cost.ts';
 import { benchWholePages } from './pages/whole-pages.ts';
+import { benchPeers } from './peers/peers.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
 import { benchSlots } from './slots/slots.ts';
 import { benchSoak } from './soak/soak.ts';
@@ -20,6 +21,8 @@ import { benchTimeline } from './timeline/timeline.ts';
 const usage = `npm run bench [-- <part>…]: measures parts of the service and compares each with a peer or a goal in the same run.
 
   speed     captures, a Playwright script, and Chromium without a driver (40 minutes; two with --quick)
+  peers     captures by the service, a Playwright script, Gotenberg and browserless, as a table; installs the latter two
+            (half an hour; two minutes with --quick; runs only if named)
   front     cache hits, the front's own time, listing, checks of limits
   attack    captures of a client with a key during an attack by clients without one
   storage   both stores, with files of 300 KB and 10 MB
@@ -33,13 +36,14 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   scale     costs of a large service (some minutes; runs only if named)
   soak      memory over many captures (an hour; runs only if named)
 
-  --quick        of speed: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of 12 captures
-                 and short rounds; of slots and whole: one round
+  --quick        of speed and peers: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of
+                 12 captures and short rounds; of slots and whole: one round
   --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
   --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages and whole: those whose package or path contains it;
-                 of neighbors: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
+                 of neighbors: those whose name contains it; of speed and peers: those whose page and format contain it, e.g.
+                 "tiny png"
   --seconds N    of timeline: duration of the load (60)
   --captures N   ends the soak after N captures (2000)
   --minutes N    ends the soak after N minutes (60)
@@ -58,6 +62,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
       return benchSpeed({ turns: values.turns as TurnsName, isQuick, only, isolation, write });
     },
   ],
+  peers: [() => benchPeers({ isQuick: values.quick, only: values.only })],
   slots: [() => benchSlots({ isQuick: values.quick, write: values.write })],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],

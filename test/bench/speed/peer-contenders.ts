@@ -7,7 +7,7 @@ const variable = 'WEBCAPTURE_BENCH_PEERS';
 
 type Send = (address: URL, task: BenchTask) => Promise<Response | undefined>;
 
-const kinds: Readonly<Record<string, Send>> = {
+const kinds = {
   browserless: (address, { page, url, format }) =>
     format === 'pdf'
       ? postJson(
@@ -33,6 +33,8 @@ const kinds: Readonly<Record<string, Send>> = {
     form.set('url', url);
     if (format === 'pdf') {
       form.set('printBackground', 'true');
+      form.set('paperWidth', '8.27');
+      form.set('paperHeight', '11.7');
       return fetch(new URL('forms/chromium/convert/url', address), { method: 'POST', body: form });
     }
     form.set('format', format);
@@ -48,21 +50,32 @@ const kinds: Readonly<Record<string, Send>> = {
     await postCapture({ url: address.origin, key: decodeURIComponent(address.username) }, task);
     return undefined;
   },
-};
+} satisfies Readonly<Record<string, Send>>;
+
+type PeerKind = keyof typeof kinds;
+const isKind = (name: string): name is PeerKind => Object.hasOwn(kinds, name);
 
 /** Returns the peers in the environment variable. Throws for an unknown kind. */
 export function configuredPeers(): Contender[] {
   const entries = (process.env[variable] ?? '').split(',').filter((entry) => entry !== '');
   return entries.map((entry) => {
     const [kind = '', ...rest] = entry.split('=');
-    const send = kinds[kind];
     const address = rest.join('=');
-    if (send === undefined || !URL.canParse(address)) {
+    if (!isKind(kind) || !URL.canParse(address)) {
       const known = Object.keys(kinds).join(', ');
       throw new Error(`${variable}: "${entry}" is not <kind>=<address> with a kind of ${known}`);
     }
-    return { name: kind, capture: (task) => fileOf(kind, send(new URL(address), task)), processes: () => [] };
+    return peerContender(kind, address);
   });
+}
+
+/** A running service as a contender. */
+export function peerContender(
+  kind: PeerKind,
+  address: string,
+  { name = kind, processes = () => [] }: Partial<Pick<Contender, 'name' | 'processes'>> = {},
+): Contender {
+  return { name, capture: (task) => fileOf(kind, kinds[kind](new URL(address), task)), processes };
 }
 
 function postJson(url: URL, body: unknown, { search }: URL): Promise<Response> {
@@ -79,5 +92,6 @@ async function fileOf(kind: string, sent: Promise<Response | undefined>): Promis
   const response = await sent;
   if (response === undefined) return;
   const bytes = await response.arrayBuffer();
-  if (!response.ok || bytes.byteLength === 0) throw new Error(`${kind} returned ${response.status}`);
+  if (!response.ok) throw new Error(`${kind} returned ${response.status}: ${Buffer.from(bytes).toString()}`);
+  if (bytes.byteLength === 0) throw new Error(`${kind} returned an empty file`);
 }

@@ -130,11 +130,11 @@ function largestMemoryOf(
 
 export const inMebibytes = (bytes: number) => `${(bytes / mebibyte).toFixed(0)} MiB`;
 
-const overviewFormats: readonly BenchFormat[] = ['png', 'pdf'];
+export const overviewFormats: readonly BenchFormat[] = ['png', 'pdf'];
 
 /** The figures for a choice between the contenders: p50 of sequential captures, captures per second under load, spread, and memory. */
 export function overviewTable(
-  { contenders }: Field,
+  { contenders }: Pick<Field, 'contenders'>,
   sequential: readonly Measured<SequentialResult>[],
   saturated: readonly Measured<SaturatedResult>[],
   slots: number,

@@ -4,19 +4,12 @@ import type { Fleet } from '../../harness/fleet.ts';
 import { ensureTestTools, type ToolPaths } from '../../harness/tools.ts';
 import { describeMachine } from '../machine.ts';
 import { formatMarkdown, writeBlock } from '../markdown.ts';
-import { benchFormats, type BenchFormat, type BenchTask, type Contender } from './contender.ts';
+import type { BenchTask } from './contender.ts';
 import { createAccount, fleetContender, startBenchFleet } from './fleet-contender.ts';
-import {
-  measureIdle,
-  measureInTurns,
-  perBlock,
-  saturateInTurns,
-  type SaturatedResult,
-  type SaturationOptions,
-  type SequentialResult,
-} from './measure.ts';
+import { measureIdle, perBlock } from './measure.ts';
 import { benchPages, htmlPages, servePages } from './pages.ts';
 import { configuredPeers } from './peer-contenders.ts';
+import { measureSaturated, measureSequential, planOf, say, tasksOf, warmUp, type Plan } from './plan.ts';
 import {
   isolationSaturatedTable,
   isolationSequentialTable,
@@ -27,7 +20,6 @@ import {
   sequentialTable,
   turnsTable,
   type Field,
-  type Measured,
 } from './report.ts';
 import { startScriptContender } from './script-contender.ts';
 
@@ -45,47 +37,23 @@ export interface SpeedOptions {
   readonly write: boolean;
 }
 
-interface Plan {
-  readonly blocks: number;
-  readonly warmUps: number;
-  readonly saturation: Omit<SaturationOptions, 'clients'>;
-  readonly takes: (page: string, format: BenchFormat) => boolean;
-}
-
-const full: Plan = {
-  blocks: 5,
-  warmUps: 6,
-  saturation: { rounds: 3, seconds: 4, minCaptures: 20 },
-  takes: () => true,
-};
-
-/** A plan of two minutes on two idle cores. V8 compiles only a part of the contenders' code in this time. */
-const quick: Plan = {
-  blocks: 2,
-  warmUps: 1,
-  saturation: { rounds: 2, seconds: 1.5, minCaptures: 8 },
-  takes: (page, format) => ['tiny png', 'tiny pdf', 'JS-heavy png', 'card png'].includes(`${page} ${format}`),
-};
-
 /** Measures captures of several pages in several formats with the whole service and with the other contenders. */
 export async function benchSpeed(options: SpeedOptions): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const tools = await ensureTestTools(say);
   const slots = availableParallelism();
-  const plan = options.isQuick ? quick : full;
-  const takes = (page: string, format: BenchFormat) =>
-    plan.takes(page, format) && `${page} ${format}`.includes(options.only ?? '');
+  const plan = planOf(options);
 
   const origin = await servePages(parts);
   const fleet = await startBenchFleet(parts, { tools, slots });
   const field = await startField(parts, fleet, { tools, slots });
-  const tasks = tasksOf(benchPages, takes, (page) => ({ url: origin + page.path }));
+  const tasks = tasksOf(benchPages, plan, (page) => ({ url: origin + page.path }));
 
   const machine = await describeMachine(tools);
   const text = [machine];
   const pages = tasks.length > 0 ? await measurePages(field, tasks, { plan, turns: options.turns, slots }) : undefined;
   text.push(...(pages?.tables ?? []));
-  const htmlTasks = tasksOf(htmlPages, takes, ({ html }) => ({ url: '', html }));
+  const htmlTasks = tasksOf(htmlPages, plan, ({ html }) => ({ url: '', html }));
   if (htmlTasks.length > 0)
     text.push(...(await measureIsolation(field, fleet, htmlTasks, { plan, slots, isolation: options.isolation })));
 
@@ -114,16 +82,6 @@ async function startField(
   const floor = await start('floor', slots + 1);
   const protocol = await start('protocol');
   return { fleet: own, script, floor, protocol, contenders: [own, script, floor, protocol, ...configuredPeers()] };
-}
-
-function tasksOf<P extends BenchTask['page']>(
-  pages: readonly P[],
-  takes: (page: string, format: BenchFormat) => boolean,
-  source: (page: P) => Pick<BenchTask, 'url' | 'html'>,
-): BenchTask[] {
-  return pages.flatMap((page) =>
-    benchFormats.flatMap((format) => (takes(page.name, format) ? [{ page, format, ...source(page) }] : [])),
-  );
 }
 
 async function measurePages(
@@ -200,50 +158,4 @@ async function measureIsolation(
 
 function saturationTitle({ saturation }: Plan, slots: number): string {
   return `${slots * 2} concurrent clients on ${slots} cores: captures per second (slowest to fastest of ${saturation.rounds} rounds; p50 / p99 of a capture, its processor time)`;
-}
-
-/** Warms up the contenders: the first captures are slower. */
-async function warmUp(contenders: readonly Contender[], tasks: readonly BenchTask[], { warmUps }: Plan): Promise<void> {
-  for (const task of tasks) await measureInTurns(contenders, task, { perTurn: 1, rounds: warmUps });
-}
-
-function measureSequential(
-  contenders: readonly Contender[],
-  tasks: readonly BenchTask[],
-  { plan, perTurn }: { readonly plan: Plan; readonly perTurn: number },
-): Promise<Measured<SequentialResult>[]> {
-  const rounds = (plan.blocks * perBlock) / perTurn;
-  const measure = (task: BenchTask) => measureInTurns(contenders, task, { perTurn, rounds });
-  return forEachTask(tasks, 'sequential', measure, ({ p50 }) => `${p50.toFixed(0)} ms`);
-}
-
-function measureSaturated(
-  contenders: readonly Contender[],
-  tasks: readonly BenchTask[],
-  { plan, slots }: { readonly plan: Plan; readonly slots: number },
-): Promise<Measured<SaturatedResult>[]> {
-  const measure = (task: BenchTask) => saturateInTurns(contenders, task, { ...plan.saturation, clients: slots * 2 });
-  return forEachTask(tasks, 'at saturation', measure, ({ perSecond }) => `${perSecond.toFixed(1)} per second`);
-}
-
-/** Measures each task and prints its results immediately, because a whole run takes nearly an hour. */
-async function forEachTask<Result>(
-  tasks: readonly BenchTask[],
-  what: string,
-  measure: (task: BenchTask) => Promise<Map<Contender, Result>>,
-  describe: (result: Result) => string,
-): Promise<Measured<Result>[]> {
-  const rows: Measured<Result>[] = [];
-  for (const task of tasks) {
-    const results = await measure(task);
-    const described = [...results].map(([{ name }, result]) => `${name} ${describe(result)}`);
-    say(`${task.page.name} ${task.format}, ${what}: ${described.join(', ')}`);
-    rows.push({ task, results });
-  }
-  return rows;
-}
-
-/** Prints progress to stderr; the tables are printed to stdout. */
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

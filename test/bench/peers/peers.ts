@@ -1,0 +1,58 @@
+import { mkdtemp } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { removeFolder } from '../../harness/temp-folder.ts';
+import { ensureTestTools } from '../../harness/tools.ts';
+import { describeMachine } from '../machine.ts';
+import { formatMarkdown } from '../markdown.ts';
+import type { Contender } from '../speed/contender.ts';
+import { fleetContender, startBenchFleet } from '../speed/fleet-contender.ts';
+import { perBlock } from '../speed/measure.ts';
+import { benchPages, servePages } from '../speed/pages.ts';
+import { configuredPeers } from '../speed/peer-contenders.ts';
+import { measureSaturated, measureSequential, planOf, say, tasksOf, warmUp } from '../speed/plan.ts';
+import { overviewFormats, overviewTable } from '../speed/report.ts';
+import { startScriptContender } from '../speed/script-contender.ts';
+import { startBrowserless } from './browserless.ts';
+import { startGotenberg } from './gotenberg.ts';
+import { startPeers } from './start-peer.ts';
+
+export interface PeersOptions {
+  readonly isQuick: boolean;
+  /** Selects the tasks whose page and format contain this text, e.g. `tiny png`. */
+  readonly only?: string | undefined;
+}
+
+/** Compares captures by the whole service with those by a script and by other services, which it starts. */
+export async function benchPeers(options: PeersOptions): Promise<void> {
+  await using parts = new AsyncDisposableStack();
+  const tools = await ensureTestTools(say);
+  const slots = availableParallelism();
+  const plan = planOf(options);
+  const origin = await servePages(parts);
+  const tasks = tasksOf(benchPages, plan, (page) => ({ url: origin + page.path })).filter(({ format }) =>
+    overviewFormats.includes(format),
+  );
+  if (tasks.length === 0) throw new Error(`no page and format contain "${options.only}"`);
+  const tempFolder = await mkdtemp(join(tmpdir(), 'webcapture-bench-'));
+  parts.defer(() => removeFolder(tempFolder));
+  const { peers, leftOut } = await startPeers({
+    Gotenberg: () => startGotenberg(parts, { tools, slots, tempFolder }),
+    browserless: () => startBrowserless(parts, { tools, slots, tempFolder }),
+  });
+  for (const line of leftOut) say(line);
+  const contenders: readonly Contender[] = [
+    fleetContender(await startBenchFleet(parts, { tools, slots })),
+    await startScriptContender(parts, { kind: 'script', headlessShell: tools.headlessShell, spares: 0 }),
+    ...peers,
+    ...configuredPeers(),
+  ];
+
+  await warmUp(contenders, tasks, plan);
+  const sequential = await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
+  const saturated = await measureSaturated(contenders, tasks, { plan, slots });
+  const table = overviewTable({ contenders }, sequential, saturated, slots);
+  const markdown = [await describeMachine(tools), table, ...leftOut].join('\n\n');
+  process.stdout.write(`\n${await formatMarkdown(markdown)}`);
+}
