@@ -1,6 +1,7 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureStrategy } from '@webcapture/shared/api/capture.ts';
 import { callTimeoutMs } from './deadline.ts';
+import { isRequesting } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { mayChangeWithin } from './scripts/activity.ts';
 import { finishAnimations, holdScrollAnimations, watchMotion } from './scripts/animations.ts';
@@ -88,7 +89,7 @@ export async function growToWholePage(open: OpenPage, options: RenderOptions): P
     // If overlays are blocked, a scroll lock is ignored, because an overlay sets it.
     options.block.cookieBanners || options.block.newsletters === true
       ? false
-      : open.world.call(isLocked, [unlockTimeoutMs], limitOf(isLocked), [mayChangeWithin]),
+      : open.world.call(isLocked, [unlockTimeoutMs, !isRequesting(open.network)], limitOf(isLocked), [mayChangeWithin]),
   ]);
   if (locked && hidden === null) {
     return { height: first.viewHeight, left: 0, truncated: false, strategy: 'single', isLocked: true };

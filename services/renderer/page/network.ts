@@ -45,6 +45,10 @@ export interface NetworkWatch {
   stop(): void;
 }
 
+/** Whether the page waits for responses, after which its scripts may change it. */
+export const isRequesting = ({ isLoading, isFetching, isListening }: NetworkWatch): boolean =>
+  isLoading || isFetching || isListening;
+
 /**
  * Watches the requests of a page. Call it before the navigation. The browser counts a request as unfinished until its body has been read.
  * Many pages call `fetch` and never read the response, so for the browser their network would never be idle. Therefore the bytes that

@@ -7,7 +7,7 @@ import { callTimeoutMs } from './deadline.ts';
 import { stopMotion } from './freeze.ts';
 import { refitHeight, type FullPage, growToWholePage } from './full-page.ts';
 import { hidesElements, keepHidden } from './hiding.ts';
-import { isOfFrame, LoadingRequests } from './network.ts';
+import { isOfFrame, isRequesting, LoadingRequests } from './network.ts';
 import { asLaidOut, emulateMediaType, keepMobileLayout, type OpenPage } from './open.ts';
 import { requestsRegion, measureRegion, type PageRegion, scrollToRegion } from './region.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
@@ -180,10 +180,6 @@ export async function settle(
   const region = requestsRegion(options) ? await measureRegion(open, options) : undefined;
   return { images, softTimeouts, fullPage, region };
 }
-
-/** Whether the page waits for responses, which may reveal content. */
-const isRequesting = ({ isLoading, isFetching, isListening }: OpenPage['network']) =>
-  isLoading || isFetching || isListening;
 
 /**
  * Waits for elements that scripts fade in or count up, and for content that appears item by item.

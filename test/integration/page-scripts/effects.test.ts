@@ -82,7 +82,8 @@ describe('holdScrollEffects', () => {
     expect(rules).toEqual({ x: `transform: translateX(2720px) !important; ${still}` });
     expect(await skipping('<i class="e" style="top:100px"></i>')).toEqual([0, 6000, 0]);
     expect(await skipping('<i class="e" style="top:100px"></i><i class="e" style="top:3000px"></i>')).toEqual(tops);
-    const sticky = '<section style="height:6000px"><div style="position:sticky;top:0"><i class="e"></i></div></section>';
+    const sticky =
+      '<section style="height:6000px"><div style="position:sticky;top:0"><i class="e"></i></div></section>';
     expect(await skipping(`<div style="height:480px"></div>${sticky}`)).toHaveLength(40);
   });
 

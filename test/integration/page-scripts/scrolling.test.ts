@@ -47,17 +47,17 @@ describe('isLocked', () => {
    *
    * @param inMs when the next callback of the page's scripts is due, if there is one
    */
-  const locked = async (body: string, head = '', inMs: number | null = 0) => {
+  const locked = async (body: string, head = '', inMs: number | null = 0, mayEndEarly = true) => {
     await page.show(body, head);
     const [isPageLocked, ms] = await page.call(
-      async (dueInMs: number | null) => {
+      async (dueInMs: number | null, early: boolean) => {
         activity.due = () => (dueInMs === null ? [] : [{ kind: 'setTimeout', delay: 1, inMs: dueInMs, ran: 0 }]);
         const passed = useClock((now) => {
           if (now === 200) document.querySelector('#lock')?.remove();
         });
-        return [await isLocked(1000), passed()] as const;
+        return [await isLocked(1000, early), passed()] as const;
       },
-      [inMs],
+      [inMs, mayEndEarly] as const,
       helpers,
     );
     return [isPageLocked, ms / 50];
@@ -86,6 +86,7 @@ describe('isLocked', () => {
     expect(await locked(tall(481) + script, lock, null)).toEqual([true, 0]);
     expect(await locked(tall(481) + script, lock, 1000)).toEqual([true, 0]);
     expect(await locked(tall(481) + script, lock, 900)).toEqual([true, 2]);
+    expect(await locked(tall(481) + script, lock, null, false)).toEqual([false, 4]);
   });
 });
 

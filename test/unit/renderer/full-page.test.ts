@@ -45,7 +45,7 @@ describe('growToWholePage', () => {
       ['untilFrames', 2],
       ['finishAnimations'],
     ]);
-    expect(page.calls).toContainEqual(['isLocked', 600]);
+    expect(page.calls).toContainEqual(['isLocked', 600, true]);
     const begun = ['loadEagerly', 'watchMotion', 'layOutAll', 'findScroller', 'measurePage', 'watchScrollEffects'];
     expect(page.names.filter((name) => begun.includes(name)).slice(0, 6)).toEqual(begun);
     expect(page.names).toContain('rememberPanes');

@@ -17,9 +17,10 @@ declare const mayChangeWithin: typeof MayChangeWithin;
 /**
  * Whether the page prevents scrolling (`overflow: hidden`). Visitors then see only the viewport.
  *
- * @param maxMs maximum wait for scripts to remove the lock; shorter if they have nothing to do within that time
+ * @param maxMs maximum wait for scripts to remove the lock
+ * @param mayEndEarly whether the wait ends when the scripts have nothing due within its time; only if no requests are open
  */
-export async function isLocked(maxMs: number): Promise<boolean> {
+export async function isLocked(maxMs: number, mayEndEarly: boolean): Promise<boolean> {
   const isHidden = () => {
     const root = getComputedStyle(document.documentElement).overflowY;
     // The viewport uses the body's overflow if the root's is `visible`.
@@ -28,7 +29,7 @@ export async function isLocked(maxMs: number): Promise<boolean> {
     return (overflow === 'hidden' || overflow === 'clip') && own(page).scrollHeight > innerHeight;
   };
   const end = performance.now() + maxMs;
-  const mayUnlock = () => document.scripts.length > 0 && mayChangeWithin(end - performance.now());
+  const mayUnlock = () => document.scripts.length > 0 && (!mayEndEarly || mayChangeWithin(end - performance.now()));
   while (isHidden() && performance.now() < end && mayUnlock()) await waits.sleep(50);
   return isHidden();
 }
