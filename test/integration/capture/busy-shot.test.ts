@@ -41,35 +41,39 @@ function busyAtTheShot(cdp: PageSession): PageSession {
   });
 }
 
-test('a full page that becomes busy during its screenshot is captured in its previous state', async () => {
-  const acquiring: Pick<Browsers, 'acquire'> = {
-    acquire: async (wanted) => {
-      const acquired = await browsers.acquire(wanted);
-      return { ...acquired, cdp: busyAtTheShot(acquired.cdp) };
-    },
-  };
-  const { bytes, report } = await render(
-    {
-      source: { kind: 'html', html: html('<body style="margin:0;background:#0a0;height:2000px">') },
-      options: { ...defaultOptions, isFullPage: true },
-      ownBrowser: false,
-      signal: new AbortController().signal,
-      deadline: Date.now() + 60_000,
-      takenAt: performance.now(),
-    },
-    {
-      browsers: {
-        state: 'up',
-        pageBytes: browsers.pageBytes,
-        stealth: browsers.stealth,
-        close: () => Promise.resolve(),
-        ...acquiring,
+test(
+  'a full page that becomes busy during its screenshot is captured in its previous state',
+  { tags: 'long' },
+  async () => {
+    const acquiring: Pick<Browsers, 'acquire'> = {
+      acquire: async (wanted) => {
+        const acquired = await browsers.acquire(wanted);
+        return { ...acquired, cdp: busyAtTheShot(acquired.cdp) };
       },
-      blocker: await loadBlocker({ path: undefined, log }),
-      responseTimeoutMs: undefined,
-    },
-  );
-  const picture = await Picture.of(bytes);
-  expect(picture.at(100, 100)).toBe('#00aa00');
-  expect(report.softTimeouts).toEqual(['settle']);
-});
+    };
+    const { bytes, report } = await render(
+      {
+        source: { kind: 'html', html: html('<body style="margin:0;background:#0a0;height:2000px">') },
+        options: { ...defaultOptions, isFullPage: true },
+        ownBrowser: false,
+        signal: new AbortController().signal,
+        deadline: Date.now() + 60_000,
+        takenAt: performance.now(),
+      },
+      {
+        browsers: {
+          state: 'up',
+          pageBytes: browsers.pageBytes,
+          stealth: browsers.stealth,
+          close: () => Promise.resolve(),
+          ...acquiring,
+        },
+        blocker: await loadBlocker({ path: undefined, log }),
+        responseTimeoutMs: undefined,
+      },
+    );
+    const picture = await Picture.of(bytes);
+    expect(picture.at(100, 100)).toBe('#00aa00');
+    expect(report.softTimeouts).toEqual(['settle']);
+  },
+);

@@ -124,18 +124,22 @@ test('the last 200 messages of scripts and of the browser are listed in the orde
   ]);
 });
 
-test('of many requests, those that failed or did not end are listed, then the slowest, in the order of their start', async () => {
-  const waitFor = { selector: '#done', state: 'attached', timeout: 20_000, required: true } as const;
-  const { diagnostics } = await engine.render(site.url('/many'), { diagnostics: true, waitFor });
-  const { requests = [], requestCount } = diagnostics?.diagnostics ?? {};
-  expect([requests.length, requestCount]).toEqual([200, 210]);
-  const find = (part: string) => requests.find(({ url }) => url.endsWith(part));
-  expect(find('?first')).toMatchObject({ status: 404, error: null, waitMs: expect.any(Number) });
-  expect(find('?third')).toMatchObject({ status: null, error: null, durationMs: null });
-  expect(find('?second')).toMatchObject({ status: null, error: 'net::ERR_ABORTED', durationMs: expect.any(Number) });
-  const starts = requests.map(({ startMs }) => startMs);
-  expect(starts).toEqual(starts.toSorted((a, b) => a - b));
-});
+test(
+  'of many requests, those that failed or did not end are listed, then the slowest, in the order of their start',
+  { tags: 'long' },
+  async () => {
+    const waitFor = { selector: '#done', state: 'attached', timeout: 20_000, required: true } as const;
+    const { diagnostics } = await engine.render(site.url('/many'), { diagnostics: true, waitFor });
+    const { requests = [], requestCount } = diagnostics?.diagnostics ?? {};
+    expect([requests.length, requestCount]).toEqual([200, 210]);
+    const find = (part: string) => requests.find(({ url }) => url.endsWith(part));
+    expect(find('?first')).toMatchObject({ status: 404, error: null, waitMs: expect.any(Number) });
+    expect(find('?third')).toMatchObject({ status: null, error: null, durationMs: null });
+    expect(find('?second')).toMatchObject({ status: null, error: 'net::ERR_ABORTED', durationMs: expect.any(Number) });
+    const starts = requests.map(({ startMs }) => startMs);
+    expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+  },
+);
 
 test('addresses that the egress policy refuses are listed up to the limit, without secrets', async () => {
   const { diagnostics } = await engine.render(site.url('/refused-images'), { diagnostics: true });

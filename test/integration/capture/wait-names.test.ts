@@ -56,7 +56,7 @@ const captures: readonly (readonly [path: string, options: ShotOptions])[] = [
   ['/empty', {}],
 ];
 
-test('each wait of a capture has a name for the diagnostics', async () => {
+test('each wait of a capture has a name for the diagnostics', { tags: 'long' }, async () => {
   const run = vi.spyOn(CaptureDeadline.prototype, 'run');
   try {
     for (const [path, options] of captures) await engine.render(site.url(path), options);
