@@ -36,8 +36,8 @@ const maxShotPixels = 40_000_000;
 /** Maximum height of the tiles of a larger picture, in pixels. */
 const maxTileHeight = 8000;
 /**
- * Maximum number of pixels of a tile. The browser keeps up to two copies of a tile beside the drawn page, so a page of 7680 × 7680 px
- * takes 640 MiB with this limit and up to 900 MiB with {@link maxShotPixels}, in the same time.
+ * Maximum number of pixels in a tile. While Chromium encodes a tile, it holds up to two copies of it. A page of 7680 × 7680 px takes
+ * 640 MiB with this limit, and up to 900 MiB with {@link maxShotPixels}. The time is the same.
  */
 const maxTilePixels = 20_000_000;
 

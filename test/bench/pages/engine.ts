@@ -1,9 +1,18 @@
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
-import { startRenderEngine, type RenderEngine } from '../../../services/renderer/page/engine.ts';
+import {
+  startRenderEngine,
+  type RenderEngine,
+  type Rendering,
+  type RenderSource,
+} from '../../../services/renderer/page/engine.ts';
+import { defaultOptions } from '../../harness/records.ts';
+
+const captureTimeoutMs = 60_000;
 
 /** Starts an engine with one slot and a real browser. Its captures can reach only this machine. */
 export async function startBenchEngine(
@@ -28,4 +37,20 @@ export async function startBenchEngine(
   );
   parts.defer(() => engine.close());
   return engine;
+}
+
+/** Captures a page with default options except for the given ones. */
+export function capturePage(
+  engine: RenderEngine,
+  source: RenderSource,
+  options: Partial<RenderOptions>,
+): Promise<Rendering> {
+  return engine.render({
+    source,
+    options: { ...defaultOptions, ...options },
+    ownBrowser: false,
+    signal: new AbortController().signal,
+    deadline: Date.now() + captureTimeoutMs,
+    takenAt: performance.now(),
+  });
 }

@@ -25,7 +25,7 @@ export async function galleryFolder(specifier: string, files: GalleryPackage['fi
   return folder;
 }
 
-/** Returns the folder of exactly this version of a package, as it was published. npm fetches it once, and it stays in the cache. */
+/** Returns the folder of the published package. npm downloads it if the cache does not contain it. */
 async function packageFolder(specifier: string): Promise<string> {
   const root = join(cacheDirOf(process.env), 'bench-pages');
   const folder = join(root, specifier.replaceAll('/', '+'));

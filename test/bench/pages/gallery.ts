@@ -4,17 +4,15 @@ import process from 'node:process';
 import { chromium, type Browser } from 'playwright';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { RenderEngine, Rendering } from '../../../services/renderer/page/engine.ts';
-import { defaultOptions } from '../../harness/records.ts';
 import { serveFolder } from '../../harness/static-site.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { differenceOf } from './compare.ts';
-import { startBenchEngine } from './engine.ts';
+import { capturePage, startBenchEngine } from './engine.ts';
 import { galleryFolder } from './fetch-packages.ts';
 import { galleryPages } from './page-list.ts';
 import { scrollSlowly, type SlowScroll } from './slow-scroll.ts';
 import { type Shown, writeGallery } from './write-gallery.ts';
 
-const captureTimeoutMs = 60_000;
 const desktop = { width: 1280, height: 720, deviceScaleFactor: 1 } as const;
 const mobile = { width: 390, height: 844, deviceScaleFactor: 1 } as const;
 
@@ -71,14 +69,7 @@ async function show(
   const begun = performance.now();
   let rendering: Rendering;
   try {
-    rendering = await engine.render({
-      source: { kind: 'url', url },
-      options: { ...defaultOptions, ...options },
-      ownBrowser: false,
-      signal: new AbortController().signal,
-      deadline: Date.now() + captureTimeoutMs,
-      takenAt: performance.now(),
-    });
+    rendering = await capturePage(engine, { kind: 'url', url }, options);
   } catch (error) {
     return { kind, failure: String(error) };
   }

@@ -1,12 +1,9 @@
 import process from 'node:process';
-import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
-import { defaultOptions } from '../../harness/records.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { percentilesOf } from '../http-load.ts';
-import { startBenchEngine } from './engine.ts';
+import { capturePage, startBenchEngine } from './engine.ts';
 
 const rounds = 9;
-const captureTimeoutMs = 60_000;
 const viewport = { width: 1280, height: 800, deviceScaleFactor: 1 } as const;
 /** Two pages. Chromium encodes the first as a whole; the second is joined from several pictures with both strategies. */
 const sectionCounts = [30, 55] as const;
@@ -27,7 +24,8 @@ export async function benchTilesCost(): Promise<void> {
     for (let round = -1; round < rounds; round += 1) {
       for (const strategy of ['grown', 'tiles'] as const) {
         const begun = performance.now();
-        const rendering = await capture(engine, pageOf(sections, strategy === 'tiles'));
+        const html = pageOf(sections, strategy === 'tiles');
+        const rendering = await capturePage(engine, { kind: 'html', html }, { isFullPage: true, viewport });
         const ms = performance.now() - begun;
         if (rendering.report.strategy !== strategy)
           throw new Error(`the strategy of the page was ${rendering.report.strategy}`);
@@ -39,17 +37,6 @@ export async function benchTilesCost(): Promise<void> {
     const ratio = (tiles / grown).toFixed(2);
     say(`${height} px: grown ${Math.round(grown)} ms, tiles ${Math.round(tiles)} ms, ${ratio} (goal: at most ${goal})`);
   }
-}
-
-function capture(engine: RenderEngine, html: string) {
-  return engine.render({
-    source: { kind: 'html', html },
-    options: { ...defaultOptions, isFullPage: true, viewport },
-    ownBrowser: false,
-    signal: new AbortController().signal,
-    deadline: Date.now() + captureTimeoutMs,
-    takenAt: performance.now(),
-  });
 }
 
 /** Returns a page with text, colored boxes, and fixed boxes that appear depending on the scroll position. They are wide if `isFilm` is set. */

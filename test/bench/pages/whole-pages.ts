@@ -1,18 +1,17 @@
 import process from 'node:process';
 import { type Browser, chromium } from 'playwright';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
-import { defaultOptions } from '../../harness/records.ts';
 import { serveFolder } from '../../harness/static-site.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { percentilesOf } from '../http-load.ts';
 import { describeMachine } from '../machine.ts';
 import { formatMarkdown, tableOf } from '../markdown.ts';
+import { say } from '../speed/plan.ts';
 import { captureCarefully } from './careful-script.ts';
-import { startBenchEngine } from './engine.ts';
+import { capturePage, startBenchEngine } from './engine.ts';
 import { galleryFolder } from './fetch-packages.ts';
 import { galleryPages } from './page-list.ts';
 
-const captureTimeoutMs = 60_000;
 const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 } as const;
 /** Number of the longest waits that are shown for each page. */
 const shownWaits = 3;
@@ -41,7 +40,7 @@ export async function benchWholePages({
   readonly isQuick: boolean;
 }): Promise<void> {
   await using parts = new AsyncDisposableStack();
-  const tools = await ensureTestTools((line) => process.stderr.write(`${line}\n`));
+  const tools = await ensureTestTools(say);
   const engine = await startBenchEngine(parts, tools);
   const browser = await chromium.launch({ executablePath: tools.headlessShell });
   parts.defer(() => browser.close());
@@ -51,7 +50,7 @@ export async function benchWholePages({
     const page = `${specifier} ${path}`;
     if (!page.includes(only)) continue;
     await using site = await serveFolder(await galleryFolder(specifier, files));
-    process.stderr.write(`${page}\n`);
+    say(page);
     measured.push(await measure({ engine, browser }, page, site.url + path, isQuick ? 1 : 3));
   }
   if (measured.length === 0) throw new Error(`No page contains "${only}".`);
@@ -71,15 +70,8 @@ async function measure(
   const [own, settling, script]: number[][] = [[], [], []];
   let waits: readonly { readonly what: string; readonly durationMs: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const begun = performance.now();
-    const rendering = await engine.render({
-      source: { kind: 'url', url },
-      options: { ...defaultOptions, isFullPage: true, viewport, diagnostics: true },
-      ownBrowser: false,
-      signal: new AbortController().signal,
-      deadline: Date.now() + captureTimeoutMs,
-      takenAt: begun,
-    });
+    const options = { isFullPage: true, viewport, diagnostics: true };
+    const rendering = await capturePage(engine, { kind: 'url', url }, options);
     const { openMs, navigateMs, settleMs, shootMs } = rendering.report.timings;
     // The diagnostics are read afterwards, and do not count.
     own?.push(openMs + navigateMs + settleMs + shootMs);

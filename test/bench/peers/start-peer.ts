@@ -14,7 +14,7 @@ export interface PeerOptions {
   readonly tempFolder: string;
 }
 
-/** Starts peers one after the other. For each that cannot be started, `leftOut` contains a line with the reason. */
+/** Starts peers sequentially. For each peer that fails to start, `leftOut` contains a line with the reason. */
 export async function startPeers(
   starts: Readonly<Record<string, () => Promise<Contender>>>,
 ): Promise<{ readonly peers: readonly Contender[]; readonly leftOut: readonly string[] }> {
