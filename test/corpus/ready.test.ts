@@ -36,6 +36,16 @@ const chart = (color: string, startMs: number) => `<canvas id="c" width="600" he
 
 const whole = { isFullPage: true } as const;
 
+/** Counts a number up for two seconds, as libraries do by default, and paints the box at the end. */
+const counter = html(`${box}<p id="number">1,000</p><script>
+  const begin = performance.now();
+  (function step() {
+    const share = Math.min(1, (performance.now() - begin) / 2000);
+    number.textContent = (1000 + Math.round(8000 * share)).toLocaleString('en-US');
+    if (share < 1) requestAnimationFrame(step);
+    else ${paint};
+  })()</script>`);
+
 const pages: readonly HardPage[] = [
   {
     name: 'a timer of 60 ms after load',
@@ -83,6 +93,13 @@ const pages: readonly HardPage[] = [
     isLong: true,
     check: isGreen,
   },
+  ...[{}, whole].map((options): HardPage => ({
+    name: `a number that is counted up for two seconds${'isFullPage' in options ? ', full page' : ''}`,
+    site: { '/': counter },
+    options,
+    isLong: true,
+    check: isGreen,
+  })),
   {
     name: 'a headline with a typing effect',
     site: {

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 import * as effects from '../../services/renderer/page/scripts/effects.ts';
+import { movesEndlessly } from '../../services/renderer/page/scripts/motion.ts';
 import { holderOf, visibleShare } from '../../services/renderer/page/scripts/scenes.ts';
 import * as scrolling from '../../services/renderer/page/scripts/scrolling.ts';
 import type { PageState } from '../../services/renderer/page/scripts/state.ts';
@@ -22,6 +23,7 @@ export const effectsTestHelpers = [
   effects.watchScrollEffects,
   ...effects.effectsHelpers,
   holdInWindows,
+  movesEndlessly,
   holderOf,
   visibleShare,
   scrolling.scrollThrough,
@@ -42,6 +44,8 @@ interface EffectsCase {
   readonly scroller?: string;
   readonly budgetMs?: number;
   readonly recordsMotion?: boolean;
+  /** Elements that were found to move without end. */
+  readonly endless?: string;
 }
 
 /**
@@ -73,7 +77,10 @@ export async function holdEffectsOf(
      </script>`,
   );
   return page.call(
-    async (selector: string, { stations, fixed, removed, budgetMs = 60_000, recordsMotion = false }: EffectsCase) => {
+    async (
+      selector: string,
+      { stations, fixed, removed, budgetMs = 60_000, recordsMotion = false, endless }: EffectsCase,
+    ) => {
       const scroller = document.querySelector(selector) as Element;
       if (selector !== 'html') pageState.webcaptureScroller = { scrolled: scroller, panes: [] };
       const tops: number[] = [];
@@ -100,6 +107,9 @@ export async function holdEffectsOf(
       let hasForgotten = false;
       const observer = { takeRecords: () => (hasForgotten = true) } as unknown as MutationObserver;
       if (recordsMotion) pageState.webcaptureMotion = { observer, nodes: new Map() };
+      const motion = { since: 0, last: 1501, isRepeated: true };
+      const motions = new Map([...document.querySelectorAll(endless ?? '#none')].map((element) => [element, motion]));
+      Object.assign(pageState, { webcaptureChanges: { motions } });
       tops.length = frames = 0;
       const held = await holdScrollEffects(budgetMs);
       const rules = document.adoptedStyleSheets.flatMap((sheet) => [...sheet.cssRules]) as CSSStyleRule[];
@@ -113,7 +123,7 @@ export async function holdEffectsOf(
         rules: Object.fromEntries(
           rules.map((rule) => [document.querySelector(rule.selectorText)?.id ?? '', rule.style.cssText]),
         ),
-        scenes: pageState.webcaptureScenes?.map(({ element, share, top }) => [element.id, share, top] as const) ?? [],
+        scenes: pageState.webcaptureScenes?.map(({ element, share }) => [element.id, share] as const) ?? [],
       };
     },
     [box, options],

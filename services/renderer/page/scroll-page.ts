@@ -3,6 +3,7 @@ import { callTimeoutMs } from './deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { effectsHelpers, holdScrollEffects } from './scripts/effects.ts';
+import { movesEndlessly } from './scripts/motion.ts';
 import { holderOf, visibleShare } from './scripts/scenes.ts';
 import { scrollThrough, scrollToTop } from './scripts/scrolling.ts';
 import { waitForIntersectionObservers } from './scripts/waits.ts';
@@ -11,9 +12,9 @@ import { holdInWindows } from './scripts/windows.ts';
 const helpers = [holderOf, visibleShare];
 /**
  * Time limit for elements that scripts move with the scroll position. Each is shown in the middle of the viewport: 40 positions of a few
- * frames each.
+ * frames each. Scripts that move elements smoothly take a quarter of a second for each position.
  */
-const effectsBudgetMs = 10_000;
+const effectsBudgetMs = 5000;
 /** Maximum time for scrolling, no matter how much the page grows. One last measurement may follow. */
 const scrollBudgetMs = 10_000;
 /** Number of times that a page may grow when its end is reached. A page that grows more often is treated as endless. */
@@ -93,7 +94,12 @@ export async function scrollPage(
  */
 export async function freezeScrollEffects({ world }: OpenPage): Promise<void> {
   const limit = { timeoutMs: effectsBudgetMs + callTimeoutMs, what: 'effects of scrolling' };
-  await world.call(holdScrollEffects, [effectsBudgetMs], limit, [...helpers, holdInWindows, ...effectsHelpers]);
+  await world.call(holdScrollEffects, [effectsBudgetMs], limit, [
+    ...helpers,
+    holdInWindows,
+    movesEndlessly,
+    ...effectsHelpers,
+  ]);
 }
 
 function ignoreDeadline(error: unknown): void {

@@ -15,6 +15,7 @@ import { untilReady } from './ready.ts';
 import { mayChangeWithin, scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
+import { movesEndlessly } from './scripts/motion.ts';
 import { isInert } from './scripts/print.ts';
 import { rememberRevealed } from './scripts/revealed.ts';
 import {
@@ -92,7 +93,7 @@ export async function settle(
   options: RenderOptions,
   { blocking, style, runsScript, loaded }: SettleState,
 ): Promise<Settled> {
-  const { world, deadline } = open;
+  const { world, deadline, network } = open;
   const softTimeouts: SoftTimeout[] = [];
   const hasLoaded = loaded && (options.waitUntil === 'load' || options.waitUntil === 'networkidle');
   // If the page's scripts are busy, this call times out first. For a page that has loaded, the next step reports that.
@@ -145,9 +146,9 @@ export async function settle(
     needsRestWait && !isRead
       ? world.call(
           waitForCanvases,
-          [canvasTimeoutMs],
+          [canvasTimeoutMs, !isRequesting(network)],
           { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' },
-          [fingerprintCanvas],
+          [fingerprintCanvas, mayChangeWithin, movesEndlessly],
         )
       : undefined;
   canvases?.catch(() => undefined);
@@ -192,7 +193,7 @@ async function untilAtRest(
   { isWatched, mayBeIdle }: { readonly isWatched: boolean; readonly mayBeIdle: boolean },
 ): Promise<void> {
   const resting = { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' };
-  const rest = () => world.call(waitForRest, [restTimeoutMs, mayBeIdle], resting, [scriptsHaveEnded]);
+  const rest = () => world.call(waitForRest, [restTimeoutMs, mayBeIdle], resting, [movesEndlessly, scriptsHaveEnded]);
   if (isWatched) await rest();
   const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
   const reveals: Parameters<typeof waitForReveals> = [revealTimeoutMs, nextRevealMs, !isRequesting(network)];

@@ -1,7 +1,12 @@
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { DueCallbacks, PageActivity } from '../../../services/renderer/page/scripts/activity.ts';
+import {
+  mayChangeWithin,
+  type DueCallbacks,
+  type PageActivity,
+} from '../../../services/renderer/page/scripts/activity.ts';
 import * as canvases from '../../../services/renderer/page/scripts/canvases.ts';
+import { movesEndlessly } from '../../../services/renderer/page/scripts/motion.ts';
 import type { PageState } from '../../../services/renderer/page/scripts/state.ts';
 import * as clock from '../../harness/page-clock.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
@@ -57,9 +62,13 @@ describe('waitForCanvases', () => {
     readonly isIdle?: boolean;
     /** Length of a series of changes of the first canvas before the wait. */
     readonly movedMs?: number;
+    readonly mayEndEarly?: boolean;
   }
   /** Returns the length of the wait. */
-  const waitIn = async (body: string, { maxMs = 10_000, changesAt, due, isIdle, movedMs }: Case = {}) => {
+  const waitIn = async (
+    body: string,
+    { maxMs = 10_000, changesAt, due, isIdle, movedMs, mayEndEarly = false }: Case = {},
+  ) => {
     await page.show(body);
     return page.call(
       async (most: number, pending: readonly DueCallbacks[] | null, options: Case) => {
@@ -77,11 +86,11 @@ describe('waitForCanvases', () => {
           context.fillStyle = `hsl(${ms}, 90%, 50%)`;
           context.fillRect(0, 0, 9, 9);
         });
-        await waitForCanvases(most);
+        await waitForCanvases(most, options.mayEndEarly === true);
         return passed();
       },
-      [maxMs, (due ?? null) as readonly DueCallbacks[] | null, { changesAt, isIdle, movedMs } as Case],
-      [canvases.fingerprintCanvas, canvases.waitForCanvases, clock.useClock],
+      [maxMs, (due ?? null) as readonly DueCallbacks[] | null, { changesAt, isIdle, movedMs, mayEndEarly } as Case],
+      [canvases.fingerprintCanvas, canvases.waitForCanvases, mayChangeWithin, movesEndlessly, clock.useClock],
     );
   };
   const canvas = (id: string, more = '') => `<canvas id="${id}" width="9" height="9" ${more}></canvas>`;
@@ -98,8 +107,8 @@ describe('waitForCanvases', () => {
       `<canvas width="0" height="9"></canvas><canvas width="9" height="0"></canvas>${script}`,
     ])
       expect(await waitIn(body), body).toBe(0);
-    expect(await waitIn(drawn, { maxMs: 100, movedMs: 101 })).toBe(0);
-    expect(await waitIn(drawn, { maxMs: 100, movedMs: 100 })).toBe(round);
+    expect(await waitIn(drawn, { movedMs: 1501 })).toBe(0);
+    expect(await waitIn(drawn, { movedMs: 1500 })).toBe(round);
   });
 
   test('waits until nothing has changed between two rounds', async () => {
@@ -114,6 +123,17 @@ describe('waitForCanvases', () => {
     expect(await waitIn(canvas('a') + script, { changesAt: 160 })).toBe(5 * round);
     // One of the two canvases is still empty.
     expect(await waitIn(drawn + canvas('b'))).toBe(13 * round);
+  });
+
+  test('waits for 200 ms for an empty canvas if nothing is due that may draw on it', async () => {
+    const empty = canvas('a') + script;
+    const early = { mayEndEarly: true, due: [] };
+    expect(await waitIn(empty, early)).toBe(5 * round);
+    expect(await waitIn(empty, { ...early, mayEndEarly: false })).toBe(13 * round);
+    expect(await waitIn(empty, { mayEndEarly: true })).toBe(13 * round);
+    // A timer that is due after 359 ms is due within the rest of the 600 ms.
+    expect(await waitIn(empty, { ...early, due: [{ kind: 'setTimeout', inMs: 359 }] })).toBe(6 * round);
+    expect(await waitIn(empty, { ...early, due: [{ kind: 'setTimeout', inMs: 361 }] })).toBe(5 * round);
   });
 
   test('does not wait for an empty canvas on top of another one', async () => {

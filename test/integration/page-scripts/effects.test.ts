@@ -54,8 +54,8 @@ describe('holdScrollEffects', () => {
     const move = `x.style.transform = 'translateX(' + y + 'px)'`;
     const seen = await hold('<i class="e" id="x" style="top:600px"></i>', move, { height: 1280 });
     expect(seen.tops).toEqual([0, 160, 320, 480, 640, 800, 0]);
-    // Two frames, then 3 at the top, 2 without scrolling, and 3 at each position.
-    expect(seen.frames).toBe(2 + 3 + 2 + 7 * 3);
+    // Two frames, then 3 at the top, 2 without scrolling, 3 at the top, and 2 at each position.
+    expect(seen.frames).toBe(2 + 3 + 2 + 3 + 6 * 2);
     const none = await hold('<i class="e" id="x" style="top:600px"></i>', move, { height: 1280, budgetMs: 0 });
     expect(none.tops).toEqual([0]);
     expect(none.rules).toEqual({ x: `transform: translateX(0px) !important; ${still}` });
@@ -85,6 +85,41 @@ describe('holdScrollEffects', () => {
     const sticky =
       '<section style="height:6000px"><div style="position:sticky;top:0"><i class="e"></i></div></section>';
     expect(await skipping(`<div style="height:480px"></div>${sticky}`)).toHaveLength(40);
+  });
+
+  test('waits for a third frame if the effects do not follow in the first one', async () => {
+    const { rules, frames } = await hold(
+      '<i class="e" id="x" style="top:600px"></i>',
+      `x.style.transform = 'translateX(' + (since > 0 ? y : x.style.transform.match(/-?[0-9]+/) ?? 0) + 'px)'`,
+      { height: 1280, stations: { x: 2 } },
+    );
+    expect(rules).toEqual({ x: `transform: translateX(320px) !important; ${still}` });
+    expect(frames).toBe(2 + 3 + 2 + 7 * 3);
+  });
+
+  test('visits positions that are further apart if each of them takes long', async () => {
+    const move = `x.style.transform = 'translateX(' + (y + Math.min(since, 100)) + 'px)'`;
+    const all = await hold('<i class="e" id="x" style="top:1000px;height:800px"></i>', move);
+    expect(all.tops).toHaveLength(18);
+    const some = await hold('<i class="e" id="x" style="top:1000px;height:800px"></i>', move, { budgetMs: 1000 });
+    // All positions would take more than two seconds.
+    expect(some.tops.length).toBeLessThan(12);
+    expect([some.tops.at(-2), some.rules]).toEqual([
+      2520,
+      { x: expect.stringMatching(/^transform: translateX/) as unknown },
+    ]);
+  });
+
+  test('excludes elements that moved without end before, and still move', async () => {
+    const body = '<i class="e" id="x" style="top:1500px"></i><i class="e" id="rests" style="top:1500px"></i>';
+    const { rules, frames } = await hold(
+      body,
+      `x.style.transform = 'translateX(' + now + 'px)'; rests.style.transform = 'translateX(' + y + 'px)'`,
+      { endless: 'i' },
+    );
+    expect(Object.keys(rules)).toEqual(['rests']);
+    // At the top, the time limit of an animation alone is 75 frames.
+    expect(frames).toBeLessThan(75);
   });
 
   test('waits for effects that lag behind the scroll position', async () => {

@@ -9,6 +9,7 @@ import {
 } from '../../../services/renderer/page/scripts/activity.ts';
 import * as animations from '../../../services/renderer/page/scripts/animations.ts';
 import type { Motion, PageState } from '../../../services/renderer/page/scripts/state.ts';
+import { isChange, movesEndlessly } from '../../../services/renderer/page/scripts/motion.ts';
 import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
 import type { PageWaits } from '../../../services/renderer/page/scripts/waits.ts';
 import * as clock from '../../harness/page-clock.ts';
@@ -37,6 +38,10 @@ describe('waitForRest', () => {
     readonly shownAt?: number;
     /** Changes of a node before the wait. */
     readonly motion?: Motion;
+    /** The changes of the node that `untilNothingIsDue` has found. */
+    readonly known?: Motion;
+    /** The changed node; the document by default. */
+    readonly changed?: string;
     /** Times of further changes of the node, each of which is not repeated. */
     readonly changesAt?: readonly number[];
     /** Times of frames; by default, a frame is drawn before each poll. */
@@ -46,7 +51,7 @@ describe('waitForRest', () => {
   const polls = async (body: string, options: Case = {}) => {
     await page.show(body);
     return page.call(
-      async ({ maxMs = 10_000, mayBeIdle = false, shownAt, motion, changesAt = [], framesAt }: Case) => {
+      async ({ maxMs = 10_000, mayBeIdle = false, shownAt, motion, changesAt = [], framesAt, ...more }: Case) => {
         const times: number[] = [];
         const nodes = new Map<Node, Motion>();
         performance.now = () => 10_000;
@@ -61,8 +66,11 @@ describe('waitForRest', () => {
           else late.src = late.title;
         });
         const start = performance.now();
+        const node = more.changed === undefined ? document : (document.querySelector(more.changed) as Node);
         const note = ({ since, last, isRepeated }: Motion) =>
-          nodes.set(document, { since: start + since, last: start + last, isRepeated });
+          nodes.set(node, { since: start + since, last: start + last, isRepeated });
+        const motions = new Map(more.known && [[node, more.known]]);
+        Object.assign(pageState, { webcaptureChanges: { motions } });
         globalThis.requestAnimationFrame = (callback) => {
           draw = () => callback(0);
           return 1;
@@ -77,7 +85,7 @@ describe('waitForRest', () => {
         return draw === undefined || times.length === 0 ? times : ['still asks for frames'];
       },
       [options],
-      [animations.waitForRest, scriptsHaveEnded, clock.useClock],
+      [animations.waitForRest, movesEndlessly, scriptsHaveEnded, clock.useClock],
     );
   };
   const lastPoll = async (body: string, options: Case = {}) => (await polls(body, options)).at(-1) ?? 0;
@@ -105,6 +113,19 @@ describe('waitForRest', () => {
     ['earlier changes that have gone on for less than the limit', { since: -490, last: -251, isRepeated: true }, 100],
   ])('after %s', async (_, motion, ms) => {
     expect(await lastPoll('', { maxMs: 300, ...(motion && { motion }) })).toBe(ms);
+  });
+
+  test('does not wait for motion that was found to be endless, except for numbers that count up', async () => {
+    const known = { since: -1501, last: 0, isRepeated: true };
+    expect(await lastPoll('', { motion: recent, known })).toBe(0);
+    expect(await lastPoll('', { motion: recent, known: { ...known, since: -1500 } })).toBe(100);
+    expect(await lastPoll('', { motion: recent, known: { ...known, count: 9 } })).toBe(100);
+  });
+
+  test('does not wait for changes of what is not displayed', async () => {
+    const body = '<p>text</p><i hidden><b>text</b></i>';
+    expect(await lastPoll(body, { motion: recent, changed: 'p' })).toBe(100);
+    expect(await lastPoll(body, { motion: recent, changed: 'b' })).toBe(0);
   });
 
   test('waits at most for the limit', async () => {
@@ -275,7 +296,7 @@ describe('watchMotion', () => {
         seen.push({ since: since - start, last: last - start, isRepeated });
       }
       return seen;
-    }, [animations.watchMotion, clock.useClock]);
+    }, [animations.watchMotion, isChange, clock.useClock]);
     expect(motions).toEqual([
       { since: 0, last: 0, isRepeated: false },
       { since: 0, last: 249, isRepeated: true },
@@ -295,7 +316,7 @@ describe('watchMotion', () => {
       document.querySelector('b')?.setAttribute('title', 'new');
       await Promise.resolve();
       return [...(pageState.webcaptureMotion?.nodes.keys() ?? [])].map(({ nodeName }) => nodeName);
-    }, [animations.watchMotion]);
+    }, [animations.watchMotion, isChange]);
     expect(changed).toEqual(['P', '#text', 'B']);
   });
 });

@@ -4,6 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { PageActivity } from '../../../services/renderer/page/scripts/activity.ts';
 import { fingerprintCanvas } from '../../../services/renderer/page/scripts/canvases.ts';
+import { isChange, movesEndlessly } from '../../../services/renderer/page/scripts/motion.ts';
 import * as script from '../../../services/renderer/page/scripts/ready.ts';
 import type { PageWaits } from '../../../services/renderer/page/scripts/waits.ts';
 import * as clock from '../../harness/page-clock.ts';
@@ -96,7 +97,7 @@ async function run({ body = text, head = '', work, refresh, ...course }: Course)
       course.loadedMs === undefined ? 0 : course.loadedMs,
       { scope, firstMs, everyMs, maxMs, maxProgressMs, times: course.times ?? 1 },
     ] as const,
-    [fingerprintCanvas, script.untilNothingIsDue, script.watchChanges, clock.useClock],
+    [fingerprintCanvas, isChange, movesEndlessly, script.untilNothingIsDue, script.watchChanges, clock.useClock],
   );
 }
 
@@ -184,6 +185,18 @@ describe('untilNothingIsDue', () => {
       changed: longest,
       repeats: true,
     });
+  });
+
+  test.each([
+    ['a number that is counted up', 'String(1000 + ms)', 2500],
+    ['an amount that is counted up', '`$ ${(1 + ms / 1000).toFixed(2)} in all`', 2500],
+    ['a number that is counted down', 'String(5000 - ms)', 1800],
+    ['a number that is counted up again and again', 'String(1000 + ms % 1000)', 1800],
+    ['a number in a long text', '`${1000 + ms} ${"-".repeat(37)}`', 1800],
+    ['a text without a number', '"-".repeat(9) + (ms % 100 ? "a" : "b")', 1800],
+  ])('waits for %s', async (_, content, ended) => {
+    const script = `if (ms % 50 === 0 && ms <= 2000) seen.firstChild.data = ${content}`;
+    expect(await endOf({ body: '<p id="seen">0000</p>', work: [frames], script })).toBe(ended);
   });
 
   test('waits half a second again when an endless motion has ended', async () => {

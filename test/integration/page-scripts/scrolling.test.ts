@@ -176,15 +176,20 @@ describe('scrollThrough', () => {
   });
 });
 
-test('scrollAsWheel scrolls through the page in small steps, and back', async () => {
-  const scrolled = async (height: number, budgetMs = 60_000) => {
-    await page.show(tall(height), '<style>html { scroll-behavior: smooth }</style>');
+describe('scrollAsWheel', () => {
+  /** Returns the positions to which a page is scrolled that has an unseen box of 10 px at each of the places. */
+  const scrolled = async (height: number, places: readonly number[], budgetMs = 60_000) => {
+    const boxes = places.map((top) => `<i style="position:absolute;top:${top}px;width:9px;height:10px"></i>`);
+    await page.show(tall(height) + boxes.join(''), '<style>html { scroll-behavior: smooth }</style>');
     return page.call(
       async (most: number) => {
         const tops: number[] = [];
         let disconnected = 0;
         const observer = { disconnect: () => (disconnected += 1) } as unknown as MutationObserver;
-        pageState.webcaptureLeaving = { observer, records: [] };
+        Object.assign(pageState, {
+          webcaptureLeaving: { observer, records: [] },
+          webcaptureUnseen: [...document.querySelectorAll('i')],
+        });
         useClock(() => tops.push(scrollY));
         await scrollAsWheel(most);
         return { tops, end: scrollY, disconnected, isForgotten: !('webcaptureLeaving' in pageState) };
@@ -194,11 +199,37 @@ test('scrollAsWheel scrolls through the page in small steps, and back', async ()
     );
   };
   const rest = { end: 0, disconnected: 1, isForgotten: true };
-  expect(await scrolled(600)).toEqual({ tops: [50, 100, 120], ...rest });
-  expect(await scrolled(580)).toEqual({ tops: [50, 100], ...rest });
-  expect(await scrolled(480)).toEqual({ tops: [], ...rest });
-  expect(await scrolled(600, 17)).toEqual({ tops: [50, 100], ...rest });
-  expect(await scrolled(600, 0)).toEqual({ tops: [], ...rest });
+  const from = (first: number, last: number) =>
+    Array.from({ length: (last - first) / 50 + 1 }, (_, index) => first + 50 * index);
+
+  test('scrolls in small steps to the end of the page, and back', async () => {
+    expect(await scrolled(600, [550])).toEqual({ tops: [50, 100, 120], ...rest });
+    expect(await scrolled(580, [550])).toEqual({ tops: [50, 100], ...rest });
+    expect(await scrolled(480, [400])).toEqual({ tops: [], ...rest });
+    expect(await scrolled(600, [550], 17)).toEqual({ tops: [50, 100], ...rest });
+    expect(await scrolled(600, [550], 0)).toEqual({ tops: [], ...rest });
+  });
+
+  test('visits only the neighborhood of unseen elements', async () => {
+    // The viewport has 480 px. A box is approached from 720 px below the upper edge, and passes its middle at 240 px.
+    const near = (top: number) => from(Math.ceil((top - 720) / 50) * 50, Math.floor((top + 10 - 240) / 50) * 50);
+    expect((await scrolled(5000, [2000])).tops).toEqual(near(2000));
+    expect((await scrolled(5000, [2020])).tops).toEqual(near(2020));
+    expect((await scrolled(5000, [2000, 4000])).tops).toEqual([...near(2000), ...near(4000)]);
+    expect((await scrolled(5000, [])).tops).toEqual([]);
+  });
+
+  test('leaves elements that were removed', async () => {
+    await page.show(tall(2000));
+    const tops = await page.read(async () => {
+      pageState.webcaptureUnseen = [document.createElement('p')];
+      const seen: number[] = [];
+      useClock(() => seen.push(scrollY));
+      await scrollAsWheel(60_000);
+      return seen;
+    }, helpers);
+    expect(tops).toEqual([]);
+  });
 });
 
 test('scrollToTop scrolls the page and the box with its content', async () => {

@@ -158,7 +158,7 @@ describe('showTile', () => {
     );
     await page.read(() => {
       const element = document.querySelector('#scene') as HTMLElement;
-      pageState.webcaptureScenes = [{ element, share: 1, top: 0 }];
+      pageState.webcaptureScenes = [{ element, share: 1 }];
     });
     await page.call(prepareTiles, []);
     const scenes = 'outer scene inner';

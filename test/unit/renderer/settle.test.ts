@@ -66,7 +66,7 @@ describe('settle', () => {
       const { page, calls } = await settling(changes);
       expect(calls.filter(([name]) => name.startsWith('waitFor'))).toEqual([
         content,
-        ['waitForCanvases', 1500],
+        ['waitForCanvases', 1500, true],
         ['waitForReveals', 7000, 1700, true],
         last[0],
       ]);
@@ -353,7 +353,7 @@ describe('settle before printing on paper', () => {
       ['findScroller'],
       ['watchScrollEffects'],
       ['scrollThrough', 0, 0, 1],
-      ['holdScrollEffects', 10_000],
+      ['holdScrollEffects', 5000],
       ['findScroller'],
       ['unrollScroller'],
       ['measurePage'],
@@ -364,7 +364,7 @@ describe('settle before printing on paper', () => {
       ['rememberRevealed'],
       ['grow', height],
       ['untilFrames', 1],
-      ['waitForCanvases', 1500],
+      ['waitForCanvases', 1500, true],
       ['waitForReveals', 7000, 1700, true],
       ['waitForAssets', 'all', 3000, 3200],
       ['finishAnimations'],

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 import type { mayChangeWithin as MayChangeWithin, scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
+import type { isChange as IsChange, movesEndlessly as MovesEndlessly } from './motion.ts';
 import type { Motion, PageState } from './state.ts';
 import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { PageWaits } from './waits.ts';
@@ -8,7 +9,10 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** A function that the caller sends to the page together with {@link waitForRest}. */
+/** A function that the caller sends to the page together with {@link watchMotion}. */
+declare const isChange: typeof IsChange;
+/** Functions that the caller sends to the page together with {@link waitForRest}. */
+declare const movesEndlessly: typeof MovesEndlessly;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** Functions that the caller sends to the page together with {@link waitForReveals}. */
 declare const cssMayUse: typeof CssMayUse;
@@ -194,7 +198,7 @@ export function watchMotion(): void {
   const nodes = new Map<Node, Motion>();
   const observer = new MutationObserver((records) => {
     const now = performance.now();
-    for (const target of new Set(records.map((record) => record.target))) {
+    for (const target of new Set(records.filter(isChange).map((record) => record.target))) {
       const motion = nodes.get(target);
       const continues = motion !== undefined && now - motion.last < maxPauseMs;
       nodes.set(
@@ -203,13 +207,20 @@ export function watchMotion(): void {
       );
     }
   });
-  observer.observe(document, { subtree: true, attributes: true, characterData: true, childList: true });
+  observer.observe(document, {
+    subtree: true,
+    childList: true,
+    attributes: true,
+    attributeOldValue: true,
+    characterData: true,
+    characterDataOldValue: true,
+  });
   pageState.webcaptureMotion = { observer, nodes };
 }
 
 /**
  * Waits for the end of animations that scripts make step by step (fading in, counting up), and until lazy images have their addresses.
- * Changes that continue for more than `maxMs` are treated as endless and are not waited for.
+ * Changes of what is not displayed, and those that continue for more than `maxMs` or were found to be endless before, are not waited for.
  *
  * @param mayBeIdle if true and the scripts have ended, returns immediately
  */
@@ -245,10 +256,14 @@ export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<vo
   const isAtRest = (last: number) =>
     performance.now() - last >= maxRestMs ||
     ((polls[restPolls - 1] ?? 0) > last && (frames[restFrames - 1] ?? 0) > last);
+  const isShown = (node: Node) => {
+    const element = node instanceof Element ? node : own(node).parentElement;
+    return element === null || own(element).checkVisibility();
+  };
   const isMoving = () => {
-    for (const { since, last, isRepeated } of nodes.values()) {
+    for (const [node, { since, last, isRepeated }] of nodes) {
       const canGoOn = isRepeated ? last - since < maxMs : start - last < maxPauseMs;
-      if (canGoOn && !isAtRest(last)) return true;
+      if (canGoOn && !isAtRest(last) && isShown(node) && !movesEndlessly(node)) return true;
     }
     return false;
   };

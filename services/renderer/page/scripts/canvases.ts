@@ -1,11 +1,15 @@
 /// <reference lib="dom" />
-import type { PageActivity } from './activity.ts';
+import type { mayChangeWithin as MayChangeWithin, PageActivity } from './activity.ts';
+import type { movesEndlessly as MovesEndlessly } from './motion.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const activity: PageActivity;
 declare const waits: PageWaits;
 declare const pageState: PageState;
+/** Functions that the caller sends to the page together with {@link waitForCanvases}. */
+declare const mayChangeWithin: typeof MayChangeWithin;
+declare const movesEndlessly: typeof MovesEndlessly;
 
 /** Returns a hash of a canvas's drawing: 0 if it is empty, -1 if it cannot be read. */
 export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
@@ -42,24 +46,24 @@ export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
 /**
  * Waits until the canvases of the document have settled. Charts take about a second to draw. Waits at most `maxMs`. Canvases that were
  * found to be endless earlier are not waited for.
+ *
+ * @param mayEndEarly whether empty canvases are waited for only while something is due that may draw on them; only if no requests are open
  */
-export async function waitForCanvases(maxMs: number): Promise<void> {
+export async function waitForCanvases(maxMs: number, mayEndEarly: boolean): Promise<void> {
   /** Number of frames between two polls. An animated drawing changes within them. */
   const framesBetween = 3;
   /** Poll interval for a page that draws no frames. */
   const maxFrameMs = 50;
   /** Time for the first drawing on an empty canvas. Some scripts draw only after scrolling has ended. */
   const firstDrawMs = 600;
+  /** Minimum time for it, because observers and events may call scripts, too. */
+  const minDrawMs = 200;
   /** Time without a change after which a canvas has settled. */
   const quietMs = 500;
 
   const { webcaptureChanges } = pageState;
-  const isEndless = (canvas: HTMLCanvasElement) => {
-    const motion = webcaptureChanges?.motions.get(canvas);
-    return motion !== undefined && motion.last - motion.since > maxMs;
-  };
   const canvases = [...document.querySelectorAll('canvas')].filter(
-    (canvas) => canvas.width > 0 && canvas.height > 0 && canvas.checkVisibility() && !isEndless(canvas),
+    (canvas) => canvas.width > 0 && canvas.height > 0 && canvas.checkVisibility() && !movesEndlessly(canvas),
   );
   if (canvases.length === 0) return;
   /** A canvas on top of another one is often empty until the pointer moves. */
@@ -89,7 +93,9 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
     const prints = canvases.map(fingerprintCanvas);
     const print = prints.join();
     const now = performance.now();
-    const isDrawn = empty.every((index) => prints[index] !== 0) || now - start >= firstDrawMs;
+    const left = start + firstDrawMs - now;
+    const canBeDrawn = left > 0 && !(mayEndEarly && now - start >= minDrawMs && !mayChangeWithin(left));
+    const isDrawn = !canBeDrawn || empty.every((index) => prints[index] !== 0);
     if (print === last && isDrawn && (now - lastChange >= quietMs || !isDrawing())) return;
     if (print !== last) lastChange = now;
     last = print;

@@ -1,4 +1,5 @@
 /// <reference lib="dom" />
+import type { movesEndlessly as MovesEndlessly } from './motion.ts';
 import type { holderOf as HolderOf, visibleShare as VisibleShare } from './scenes.ts';
 import type { PageState, Scene } from './state.ts';
 import type { PageWaits } from './waits.ts';
@@ -12,6 +13,7 @@ declare const own: typeof Own;
 declare const holderOf: typeof HolderOf;
 declare const visibleShare: typeof VisibleShare;
 declare const holdInWindows: typeof HoldInWindows;
+declare const movesEndlessly: typeof MovesEndlessly;
 
 /**
  * Starts to record which elements scripts restyle while the page is scrolled (parallax, elements that fade with the scroll position).
@@ -47,12 +49,8 @@ interface Seen extends Effect {
    * page.
    */
   distance: number;
-  /**
-   * A fixed element at the scroll position `at`: the share of the viewport that it covered, and its top, in CSS pixels from the top of the
-   * page.
-   */
+  /** The share of the viewport that a fixed element covered at the scroll position `at`. */
   share: number;
-  top: number;
   /** Whether scripts fix the element or an ancestor to the viewport during scrolling, like a sticky box. */
   isPinned: boolean;
 }
@@ -120,6 +118,7 @@ async function settleEffects(effects: readonly Effect[], budget: WaitBudget): Pr
   /** Maximum wait for a frame. A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
   const styles = () => effects.map(({ element }) => own(element).style.cssText).join('\n');
+  const before = styles();
   /** @returns whether the styles stopped changing in time */
   const untilStill = async (maxMs: number): Promise<boolean> => {
     const start = performance.now();
@@ -132,7 +131,10 @@ async function settleEffects(effects: readonly Effect[], budget: WaitBudget): Pr
     return false;
   };
   await waits.untilFrame(frameTimeoutMs);
+  const first = styles();
   await waits.untilFrame(frameTimeoutMs);
+  // Scripts have followed in the first frame, and there was nothing left to do in the second one.
+  if (first !== before && first === styles()) return;
   const start = performance.now();
   if (await untilStill(Math.min(maxLagMs, budget.lagMs))) return;
   const late = performance.now();
@@ -154,7 +156,6 @@ function beginLook(effect: Effect, scroller: Element): Seen {
     at: 0,
     distance: Number.POSITIVE_INFINITY,
     share: shareAtTop,
-    top: 0,
     isPinned: false,
   };
 }
@@ -166,8 +167,7 @@ function lookAt(seen: Seen, y: number, scroller: Element): void {
   if (shareAtTop !== undefined) {
     const share = visibleShare(element);
     if (Math.abs(share - shareAtTop) <= Math.abs(seen.share - shareAtTop)) return;
-    const top = own(element).getBoundingClientRect().top + own(scroller).scrollTop;
-    Object.assign(seen, { share, top, look, at: y });
+    Object.assign(seen, { share, look, at: y });
     return;
   }
   const pin = seen.distance < 0 ? undefined : holderOf(element, 'fixed', scroller);
@@ -185,10 +185,10 @@ function lookAt(seen: Seen, y: number, scroller: Element): void {
 function isAwayAt(seen: Seen, y: number, scroller: Element): boolean {
   /** Distance from the viewport, in heights of the viewport. Parallax moves elements by less. */
   const farViews = 1.5;
-  const { element, place, shareAtTop, isPinned, distance } = seen;
-  if (shareAtTop !== undefined || isPinned || place !== element) return false;
+  const { place, shareAtTop, isPinned, distance } = seen;
+  if (shareAtTop !== undefined || isPinned) return false;
   if (distance < 0) return true;
-  const { top, bottom } = own(element).getBoundingClientRect();
+  const { top, bottom } = own(place).getBoundingClientRect();
   const moved = y - own(scroller).scrollTop;
   return bottom - moved < -farViews * innerHeight || top - moved > (1 + farViews) * innerHeight;
 }
@@ -203,11 +203,11 @@ function keepLooks(looks: readonly Seen[]): number {
   const scenes: Scene[] = [];
   const sheet = new CSSStyleSheet();
   let held = 0;
-  for (const { element, look, share, shareAtTop, top, isPinned, distance } of looks) {
+  for (const { element, look, share, shareAtTop, isPinned, distance } of looks) {
     const isPin = isPinned && distance === Number.POSITIVE_INFINITY;
     if (look === '' && !isPin) continue;
     if (shareAtTop !== undefined) {
-      if (isNotable(share - shareAtTop)) scenes.push({ element, share: share - shareAtTop, top });
+      if (isNotable(share - shareAtTop)) scenes.push({ element, share: share - shareAtTop });
       continue;
     }
     const rule = document.createElement('i');
@@ -251,11 +251,11 @@ export const effectsHelpers = [
  * Elements in view at the top of the page keep their style there. If boxes fixed to the viewport appear and disappear on scroll and cover
  * much of it, they are stored as the page's scenes. The page is scrolled to its top before and after.
  *
- * @param budgetMs time limit; after it, the function continues with what was recorded so far
+ * @param budgetMs time limit; on a page that needs more time, fewer scroll positions are visited
  * @returns the number of elements that were changed
  */
 export async function holdScrollEffects(budgetMs: number): Promise<number> {
-  /** Maximum number of scroll positions. Each takes a few frames, and all together take at most the budget of 10 s. */
+  /** Maximum number of scroll positions. Each takes a few frames. */
   const maxStations = 40;
   /** Maximum number of doubtful positions. A page with more of them is animated independently of scrolling. */
   const maxRevisits = 8;
@@ -275,6 +275,13 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   if (webcaptureEffects.stations.size === 0) return 0;
   // Scripts may not have handled the return to the top of the page yet.
   for (let frame = 0; frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
+  // An element that moved without end before scrolling, and still moves, does not come to rest at any scroll position.
+  const endless = [...webcaptureEffects.stations.keys()].filter(movesEndlessly);
+  const styles = endless.map((element) => own(element).style.cssText);
+  if (endless.length > 0) await waits.untilFrame(frameTimeoutMs);
+  endless.forEach((element, index) => {
+    if (own(element).style.cssText !== styles[index]) webcaptureEffects.stations.delete(element);
+  });
   const page = document.scrollingElement ?? document.documentElement;
   const scroller = pageState.webcaptureScroller?.scrolled ?? page;
   const last = own(scroller).scrollHeight - own(scroller).clientHeight;
@@ -300,14 +307,21 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     own(scroller).scrollTo({ top, behavior: 'instant' });
     return settleEffects(looks, budget);
   };
-  const end = performance.now() + budgetMs;
-  const step = Math.max(innerHeight / 3, last / maxStations);
+  const start = performance.now();
+  const end = start + budgetMs;
+  const minStep = Math.max(innerHeight / 3, last / maxStations);
+  let step = minStep;
+  let visited = 0;
   for (let y = 0; performance.now() < end; y += step) {
     const at = Math.min(y, last);
     if (at > 0 && at < last && looks.every((seen) => isAwayAt(seen, at, scroller))) continue;
     await scrollTo(at);
     for (const seen of looks) lookAt(seen, at, scroller);
     if (y >= last) break;
+    visited += 1;
+    const now = performance.now();
+    // If the positions take long, they are further apart, so that the time suffices for the whole page.
+    step = Math.max(minStep, (((now - start) / visited) * (last - at)) / Math.max(1, end - now));
   }
   await scrollTo(0);
 

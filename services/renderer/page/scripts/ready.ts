@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 import type { DueCallbacks, PageActivity } from './activity.ts';
 import type { fingerprintCanvas as FingerprintCanvas } from './canvases.ts';
+import type { isChange as IsChange, movesEndlessly as MovesEndlessly } from './motion.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
@@ -9,8 +10,11 @@ declare const activity: PageActivity;
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** A function that the caller sends to the page together with {@link untilNothingIsDue}. */
+/** A function that the caller sends to the page together with {@link watchChanges}. */
+declare const isChange: typeof IsChange;
+/** Functions that the caller sends to the page together with {@link untilNothingIsDue}. */
 declare const fingerprintCanvas: typeof FingerprintCanvas;
+declare const movesEndlessly: typeof MovesEndlessly;
 
 /** Starts to record changes of the document for {@link untilNothingIsDue}. A second call restarts the clock. Returns the start time. */
 export function watchChanges(): number {
@@ -35,16 +39,14 @@ export function watchChanges(): number {
     return size;
   };
   const observer = new MutationObserver((records) => {
-    for (const { type, target, oldValue, attributeName, attributeNamespace, addedNodes, removedNodes } of records) {
+    for (const record of records) {
+      if (!isChange(record)) continue;
+      const { type, target, oldValue, addedNodes, removedNodes } = record;
       if (type === 'attributes') {
-        const value = own(target as Element).getAttributeNS(attributeNamespace, attributeName as string);
-        if (value !== oldValue) note(target, false, [target]);
+        note(target, false, [target]);
       } else if (type === 'characterData') {
-        const { data } = target as CharacterData;
-        if (data !== oldValue) note(target, data.length > (oldValue as string).length, [target]);
+        note(target, (target as CharacterData).data.length > (oldValue as string).length, [target]);
       } else {
-        const isReplaced = addedNodes.length === 1 && removedNodes.length === 1;
-        if (isReplaced && (addedNodes[0] as Node).isEqualNode(removedNodes[0] as Node)) continue;
         const elements = [...addedNodes].filter((node) => node instanceof Element);
         const isOnlyAdded = elements.length > 0 && elements.length === addedNodes.length && removedNodes.length === 0;
         note(target, sizeOf(addedNodes) > sizeOf(removedNodes), isOnlyAdded ? elements : [target]);
@@ -107,8 +109,6 @@ export async function untilNothingIsDue(
   const longDelayMs = 250;
   /** Minimum length of an interval that counts as a clock or a slide show. */
   const slowIntervalMs = 1000;
-  /** Minimum duration of changes without a pause that count as endless motion. Fades and charts take up to 1 s. */
-  const endlessMs = 1500;
   /** Maximum pause within a motion. */
   const maxPauseMs = 250;
   /** Number of polls without a change that a pause needs as well, because a busy machine draws few frames. */
@@ -127,6 +127,8 @@ export async function untilNothingIsDue(
   const frameMs = 50;
   /** Maximum number of changed nodes whose position is read in one poll. */
   const maxLooks = 200;
+  /** Maximum length of a text that may be a number with a unit. */
+  const maxCountLength = 40;
 
   const watch = pageState.webcaptureChanges;
   if (watch === undefined) return { changing: undefined, lastChange: 0, repeats: false };
@@ -158,16 +160,27 @@ export async function untilNothingIsDue(
     return opacity > before;
   };
 
+  /** Returns the digits of a text as a number; undefined if the node has other content. */
+  const digitsOf = (node: Node): number | undefined => {
+    if (node instanceof Element && own(node).childElementCount > 0) return undefined;
+    const content = own(node).textContent ?? '';
+    const digits = content.length > maxCountLength ? '' : content.replaceAll(/\D/g, '');
+    return digits === '' ? undefined : Number(digits);
+  };
+
   /** Records a change of what is in view. */
   const note = (node: Node, hasGrown: boolean, now: number) => {
     const motion = motions.get(node);
     const looksSince = lookNumber - (lookOf.get(node) ?? Number.NEGATIVE_INFINITY);
     const continues = motion !== undefined && (now - motion.last < maxPauseMs || looksSince <= maxPauseLooks);
     lookOf.set(node, lookNumber);
-    motions.set(node, { since: continues ? motion.since : now, last: now, isRepeated: continues });
+    const digits = digitsOf(node);
+    const isCounting = digits !== undefined && (!continues || (motion.count !== undefined && motion.count < digits));
+    const count = isCounting ? digits : undefined;
+    motions.set(node, { since: continues ? motion.since : now, last: now, isRepeated: continues, count });
     const isProgress = hasGrown || fadesIn(node) || motion === undefined;
     if (hasGrown) watch.lastGrowth = now;
-    if (!isProgress && continues && now - motion.since > endlessMs) {
+    if (!isProgress && movesEndlessly(node)) {
       lastEndless = now;
       return;
     }

@@ -76,7 +76,7 @@ export function keepRevealed(): void {
   }
 }
 
-/** Counts texts and pictures in the page's flow that are still hidden although they are in view. */
+/** Finds texts and pictures in the page's flow that are still hidden although they are in view. Returns their number. */
 export function countUnseen(): number {
   /** Maximum number of elements. Reading the styles of more takes too long. */
   const maxElements = 5000;
@@ -95,5 +95,6 @@ export function countUnseen(): number {
     const shows = own(element).textContent.trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg)');
     if (width > 1 && height > 1 && shows && isPlaced(element)) hidden.add(element);
   }
+  pageState.webcaptureUnseen = [...hidden];
   return hidden.size;
 }

@@ -85,22 +85,32 @@ export async function scrollThrough(
 }
 
 /**
- * Scrolls through the page and back in small steps, like a mouse wheel. In a larger step, several boxes would come into view together. Some
- * observers handle only the first of several entries, and get one entry per box this way.
+ * Scrolls past the elements that `countUnseen` has found, and back, in small steps like a mouse wheel. In a larger step, several boxes would
+ * come into view together. Some observers handle only the first of several entries, and get one entry per box this way.
  *
  * @param budgetMs time limit
  */
 export async function scrollAsWheel(budgetMs: number): Promise<void> {
   /** Height of a step in CSS pixels. Smooth scrolling covers about this distance between two frames. */
   const stepHeight = 50;
+  /** Distance below the viewport at which an element is approached, in heights of the viewport. What is observed may lie above it. */
+  const aheadViews = 0.5;
+  /** Share of the viewport's height that an element crosses. An observer may wait until its box is in the middle of the viewport. */
+  const crossedShare = 0.5;
   /** Maximum wait for observers, because they do not run if the browser does not draw the page. */
   const observeTimeoutMs = 300;
   const page = document.scrollingElement ?? document.documentElement;
   pageState.webcaptureLeaving?.observer.disconnect();
   delete pageState.webcaptureLeaving;
+  const isPassing = ({ top, bottom }: DOMRect) =>
+    top <= innerHeight * (1 + aheadViews) && bottom >= innerHeight * (1 - crossedShare);
+  const moved = (box: DOMRect, by: number) => new DOMRect(box.x, box.y - by, box.width, box.height);
   const end = performance.now() + budgetMs;
   const last = own(page).scrollHeight - innerHeight;
   for (let top = stepHeight; top < last + stepHeight && performance.now() < end; top += stepHeight) {
+    const by = Math.min(top, last) - own(page).scrollTop;
+    const boxes = pageState.webcaptureUnseen?.map((element) => own(element).getBoundingClientRect()) ?? [];
+    if (!boxes.some((box) => isPassing(moved(box, by)))) continue;
     own(page).scrollTo({ top, behavior: 'instant' });
     await waits.waitForIntersectionObservers(observeTimeoutMs);
   }

@@ -80,6 +80,8 @@ export interface PageState {
   };
   /** Elements that were visible while the whole page was in view, and their styles. */
   webcaptureRevealed?: ReadonlyMap<HTMLElement, Readonly<Record<string, string>>>;
+  /** Elements that `countUnseen` has found. */
+  webcaptureUnseen?: readonly Element[];
   /** Attribute changes since the viewport was reset from its tall height. */
   webcaptureLeaving?: { readonly observer: MutationObserver; readonly records: MutationRecord[] };
   /** Frames that are captured separately, with their `style` attributes. */
@@ -104,8 +106,6 @@ export interface Scene {
   readonly element: HTMLElement;
   /** Share of the viewport that the element covers at its best scroll position, minus the share at the top of the page; from -1 to 1. */
   readonly share: number;
-  /** Top of the element when it was measured, in CSS pixels from the top of the page. */
-  readonly top: number;
 }
 
 /** A series of changes of one node, with short pauses between them. */
@@ -114,4 +114,6 @@ export interface Motion {
   readonly last: number;
   /** Whether the node has changed more than once. */
   readonly isRepeated: boolean;
+  /** The digits of the node's text as a number, if each change of the series has increased it. */
+  readonly count?: number | undefined;
 }
