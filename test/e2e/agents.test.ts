@@ -62,7 +62,7 @@ test('an agent reads page text that is marked as untrusted, and gets a PDF as a 
   expect(await (await fetch(fileUrl)).text()).toMatch(/^%PDF-/);
 });
 
-test('an agent learns which addresses are refused, and why a capture failed', async () => {
+test('an agent learns which addresses are refused, and why a capture failed', { tags: 'long' }, async () => {
   expect(await call('capture_page', { url: 'http://127.0.0.2/' })).toMatchObject({
     isError: true,
     text: expect.stringMatching(/^URL_BLOCKED: /) as unknown,

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
 import type { AccountView } from '@webcapture/shared/api/account.ts';

@@ -6,7 +6,7 @@ const fleet = useFleet();
 const site = useSite();
 
 // What each option waits for is covered by tests of the engine alone, because their times can be shorter than the API allows.
-describe.concurrent('timeout', () => {
+describe.concurrent('timeout', { tags: 'long' }, () => {
   test('a page that does not respond within it fails the capture', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/hang'), timeout: 5000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_TIMEOUT' });

@@ -207,15 +207,19 @@ test('a script error, earlier console messages and a missing resource are listed
   });
 });
 
-test('for a missing selector, the diagnostics have the failed wait and a picture of the page', async () => {
-  const { diagnostics, picture } = await failed('/missing-selector', { selector: '#chart' });
-  expect(diagnostics.error?.message).toContain('#chart');
-  expect(diagnostics.steps.at(-1)).toMatchObject({ name: 'settle', failed: true });
-  expect(diagnostics.picture).toMatchObject({ width: 640, height: 480 });
-  const jpeg = Buffer.from(picture ?? '', 'base64');
-  expect(jpeg.length).toBe(diagnostics.picture?.bytes);
-  expect(jpeg.subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]));
-});
+test(
+  'for a missing selector, the diagnostics have the failed wait and a picture of the page',
+  { tags: 'long' },
+  async () => {
+    const { diagnostics, picture } = await failed('/missing-selector', { selector: '#chart' });
+    expect(diagnostics.error?.message).toContain('#chart');
+    expect(diagnostics.steps.at(-1)).toMatchObject({ name: 'settle', failed: true });
+    expect(diagnostics.picture).toMatchObject({ width: 640, height: 480 });
+    const jpeg = Buffer.from(picture ?? '', 'base64');
+    expect(jpeg.length).toBe(diagnostics.picture?.bytes);
+    expect(jpeg.subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]));
+  },
+);
 
 test('on request, a completed capture has diagnostics without secrets, with blocked requests and their rules', async () => {
   const request = { secrets };
