@@ -3,6 +3,7 @@ import type { Browsers } from '../../services/renderer/browser/browsers.ts';
 import { DocumentGoneError } from '../../services/renderer/browser/isolated-world.ts';
 import type { CapturePage } from '../../services/renderer/browser/page.ts';
 import { type Answer, type Call, scriptOf } from './answering-page.ts';
+import { addPrivateObjects } from './private-objects.ts';
 
 /** The answers of an empty page whose scripts have ended. */
 const defaultAnswers: Readonly<Record<string, Answer>> = {
@@ -89,12 +90,12 @@ export class StandInBrowsers {
       send: (name: string, ...params: readonly unknown[]) => answer(name, params, this.sessionCalls),
       detach: () => answer('detach', [], this.sessionCalls),
     });
-    const context = {
-      newCDPSession: async () => {
-        await answer('newCDPSession', [], this.sessionCalls);
-        return session;
-      },
+    const newCDPSession = async () => {
+      await answer('newCDPSession', [], this.sessionCalls);
+      return session;
     };
+    const context = { newCDPSession };
+    addPrivateObjects(this.page, context, newCDPSession);
     Object.assign(this.page, {
       url: () => this.url,
       mainFrame: () => main,

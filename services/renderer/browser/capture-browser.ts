@@ -1,5 +1,6 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browser, CDPSession, Request } from 'playwright';
+import { checkDriver, type OwnSession, UnsupportedPlaywrightError } from './driver.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import { PipeThrottle } from './pipe-throttle.ts';
 import { ReuseBlockers, wipePage, type WipeOutcome } from './page-wipe.ts';
@@ -10,7 +11,6 @@ import {
   openOwnSession,
   openWarmPage,
   type CapturePage,
-  type OwnSession,
   type PageEgress,
   type PageSetup,
   type WarmPage,
@@ -76,7 +76,7 @@ export class CaptureBrowser {
    *
    * @param onFailure called at most once when the browser becomes unusable because it exited, or was killed because it did not respond; not
    * called after `close`
-   * @throws Error that says what is missing, or BrowserLostError if the browser opens no page
+   * @throws Error that says what is missing (also UnsupportedPlaywrightError), or BrowserLostError if the browser opens no page
    */
   static async launch(
     source: BrowserSource,
@@ -91,10 +91,12 @@ export class CaptureBrowser {
       throw error;
     }
     try {
-      browser.#warm = await openWarmPage(launched, source.egress, source.setup);
+      const warm = (browser.#warm = await openWarmPage(launched, source.egress, source.setup));
+      await withDeadline(checkDriver(launched.browser, warm.page), sessionTimeoutMs, 'checking the driver');
       return browser;
     } catch (error) {
       await browser.close();
+      if (error instanceof UnsupportedPlaywrightError) throw error;
       throw new BrowserLostError('the browser started, but opened no page', { cause: error });
     }
   }

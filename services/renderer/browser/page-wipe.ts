@@ -1,7 +1,8 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession, Frame } from 'playwright';
 import { callExpression, evaluate, openIsolatedWorld } from './isolated-world.ts';
-import { answerRequests, openOwnSession, setDefaultMetrics, type OwnSession, type WarmPage } from './page.ts';
+import type { OwnSession } from './driver.ts';
+import { answerRequests, openOwnSession, setDefaultMetrics, type WarmPage } from './page.ts';
 
 /** A page with a CDP session that only the capture of this page uses. */
 export type WipeablePage = WarmPage & { readonly cdp: OwnSession };

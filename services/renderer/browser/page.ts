@@ -1,9 +1,16 @@
-import { setImmediate } from 'node:timers/promises';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright';
 import type { EgressProxy } from '../egress/proxy.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import { watchActivityScript } from './activity.ts';
+import {
+  attachSession,
+  type OwnSession,
+  type PageSession,
+  sharedSessionOf,
+  stopListening,
+  withoutCallTraces,
+} from './driver.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import { windowSize } from './switches.ts';
 
@@ -24,12 +31,6 @@ export interface PageSetup {
   /** Scripts that run in the page before its own scripts. */
   readonly initScripts: readonly string[];
 }
-
-/** A CDP session with a page. */
-export type PageSession = Pick<CDPSession, 'send' | 'on' | 'off'>;
-
-/** A separate session from Playwright's. Its settings end when it is detached. */
-export type OwnSession = PageSession & Pick<CDPSession, 'detach'>;
 
 /** An unused page in a new context. One capture uses the page; then it is closed. */
 export interface WarmPage {
@@ -115,8 +116,8 @@ export async function openWarmPage(
     let crashed = false;
     let answerLogin: LoginAnswer = () => ({ response: 'CancelAuth' });
     page.once('crash', () => (crashed = true));
-    const [{ cdp, frameId }] = await Promise.all([
-      openSession(page),
+    const { cdp, frameId } = sharedSessionOf(page);
+    await Promise.all([
       ...(setup?.initScripts ?? [`${keepWindowScript} ${watchActivityScript}`]).map((content) =>
         page.addInitScript({ content }),
       ),
@@ -187,47 +188,6 @@ async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
   await session.send('Fetch.enable', { handleAuthRequests: true });
 }
 
-/** The parts of Playwright's internal objects that this module uses; they are not part of the public interface. */
-interface Internals {
-  readonly _connection?: {
-    toImpl?(object: Page | BrowserContext): Implementation;
-  };
-  _wrapApiCall?<T>(call: () => Promise<T>, options: { readonly internal: true }): Promise<T>;
-}
-
-/** Implementation of a page or of a context. */
-interface Implementation {
-  readonly delegate?: {
-    readonly _targetId?: string;
-    readonly _mainFrameSession?: { readonly _client?: DriverSession };
-  };
-  readonly _options?: { locale?: string };
-  newCDPSession?(page: Implementation | undefined): Promise<{ readonly _session?: DriverSession }>;
-}
-
-type DriverSession = OwnSession & {
-  send(...command: Parameters<CDPSession['send']>): Promise<unknown>;
-};
-
-function implementationOf(object: Page | BrowserContext): Implementation | undefined {
-  return (object as unknown as Internals)._connection?.toImpl?.(object);
-}
-
-/**
- * Returns Playwright's session with the page and the id of its main frame. A second session would be slower: Chromium would send every
- * event of the page twice, and each command would pass six more layers of Playwright, which cost more time than the command. A second
- * session is opened only if Playwright's internals differ; a test checks the installed version.
- */
-async function openSession(page: Page): Promise<{ readonly cdp: PageSession; readonly frameId: string }> {
-  const delegate = implementationOf(page)?.delegate;
-  const [shared, targetId] = [delegate?._mainFrameSession?._client, delegate?._targetId];
-  // The main frame of a page has the id of its target.
-  if (shared && targetId !== undefined) return { cdp: settleEventsBeforeErrors(shared), frameId: targetId };
-  const cdp = await openOwnSession(page);
-  const { frameTree } = await cdp.send('Page.getFrameTree');
-  return { cdp, frameId: frameTree.frame.id };
-}
-
 /** Opens a separate session in which a capture receives the events of the page. */
 export async function openOwnSession(page: Page): Promise<OwnSession> {
   const session = await attachSession(page);
@@ -242,17 +202,6 @@ export async function stopActivity(cdp: PageSession): Promise<void> {
     cdp.send('Runtime.terminateExecution'),
     cdp.send('Page.stopLoading'),
   ]);
-}
-
-/**
- * Opens a separate session in which no domain is enabled. Its commands and events bypass Playwright's layers.
- *
- * Returns one of Playwright's public sessions if Playwright's internals differ; a test checks the installed version.
- */
-export async function attachSession(page: Page): Promise<OwnSession> {
-  const opened = await implementationOf(page.context())?.newCDPSession?.(implementationOf(page));
-  const own = opened?._session;
-  return own ? { ...settleEventsBeforeErrors(own), detach: () => own.detach() } : page.context().newCDPSession(page);
 }
 
 interface PageAnswer {
@@ -283,58 +232,6 @@ export async function answerRequests(
     session.off('Fetch.requestPaused', fulfill);
     await session.send('Fetch.disable').catch(() => undefined);
   };
-}
-
-/**
- * Delays the failure of a command that fails because the page or its browser closed. It then follows the events of the closure, as in a
- * separate session.
- */
-function settleEventsBeforeErrors(session: DriverSession): PageSession {
-  const send = async (...command: Parameters<CDPSession['send']>) => {
-    try {
-      return await session.send(...command);
-    } catch (error) {
-      // Events arrive in the next turn of the event loop.
-      await setImmediate();
-      await setImmediate();
-      throw error;
-    }
-  };
-  return { send: send as CDPSession['send'], on: session.on.bind(session), off: session.off.bind(session) };
-}
-
-/**
- * Runs work with many Playwright calls as one call. For each call, Playwright captures a stack trace for a possible error. For a capture
- * this takes a tenth of this process's time. Runs the work unchanged if Playwright's internals differ; a test checks the installed version.
- */
-export async function withoutCallTraces<T>(on: Browser | Page, work: () => Promise<T>): Promise<T> {
-  const internals = on as unknown as Internals;
-  if (internals._wrapApiCall === undefined) return work();
-  // Playwright would change an error that passes through this function.
-  const [done] = await internals._wrapApiCall(() => Promise.allSettled([work()]), { internal: true });
-  if (done.status === 'rejected') throw done.reason;
-  return done.value;
-}
-
-/**
- * Removes Playwright's listeners for the page's console and scripts. Captures do not need them, and a page that logs continuously would
- * keep this process busy. If a listener exists, the browser also formats logged errors immediately, which the page can detect. Does nothing
- * if Playwright's internals differ; a test checks the installed version.
- */
-async function stopListening(page: Page): Promise<void> {
-  await implementationOf(page)?.delegate?._mainFrameSession?._client?.send('Runtime.disable');
-}
-
-/**
- * Sets the languages of workers, as in Accept-Language, for an unused context. Chromium starts a worker as soon as one of its sessions
- * allows it, and Playwright's session does so immediately. When the worker's script runs, only the commands apply that Playwright itself
- * has sent before. Does nothing if Playwright's internals differ; a test checks the installed version.
- */
-export function declareLanguages(context: BrowserContext, acceptLanguage: string): void {
-  const options = implementationOf(context)?._options;
-  // Playwright also sets the locale, which cannot be a list, in a frame with a separate process. That command fails, and the frame keeps
-  // the setting that it has otherwise.
-  if (options) options.locale = acceptLanguage;
 }
 
 /**

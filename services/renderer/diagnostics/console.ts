@@ -2,7 +2,7 @@ import { diagnosticsLimits as limits } from '@webcapture/shared/api/diagnostics-
 import type { ConsoleEntry } from '@webcapture/shared/api/diagnostics.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Page } from 'playwright';
-import { attachSession } from '../browser/page.ts';
+import { attachSession } from '../browser/driver.ts';
 import type { Redactor } from './redact.ts';
 
 /** A message as Chromium sends it. */

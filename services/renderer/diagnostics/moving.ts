@@ -1,7 +1,7 @@
 import { diagnosticsLimits as limits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { RenderDiagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import { callExpression, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
-import type { PageSession } from '../browser/page.ts';
+import type { PageSession } from '../browser/driver.ts';
 import type { Redactor } from './redact.ts';
 
 type Moving = NonNullable<RenderDiagnostics['moving']>;

@@ -1,7 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Page } from 'playwright';
 import { type Frame, listFrames } from '../blocking/frames.ts';
-import { attachSession, type OwnSession, type PageSession } from '../browser/page.ts';
+import { attachSession, type OwnSession, type PageSession } from '../browser/driver.ts';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { readContentHeight } from './scripts/measures.ts';

@@ -1,6 +1,6 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Frame, Page, Request, WebSocket } from 'playwright';
-import type { PageSession } from '../browser/page.ts';
+import type { PageSession } from '../browser/driver.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 
 /** Time without a request, as in Playwright's `networkidle`. */

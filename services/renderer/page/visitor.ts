@@ -1,6 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CDPSession, Page } from 'playwright';
-import { declareLanguages } from '../browser/page.ts';
+import { declareLanguages } from '../browser/driver.ts';
 import { TargetTree, type Target } from '../browser/target-tree.ts';
 import { describeUserAgent } from './user-agent.ts';
 

@@ -1,15 +1,12 @@
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { EventEmitter } from 'node:events';
 import type { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
 import { CaptureBrowser, type BrowserSource } from '../../../services/renderer/browser/capture-browser.ts';
 import { PipeThrottle } from '../../../services/renderer/browser/pipe-throttle.ts';
-import {
-  withoutCallTraces,
-  attachSession,
-  openWarmPage,
-  type WarmPage,
-} from '../../../services/renderer/browser/page.ts';
+import { attachSession, checkDriver, withoutCallTraces } from '../../../services/renderer/browser/driver.ts';
+import { openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { engineConfig, log } from '../../harness/engine.ts';
@@ -98,14 +95,10 @@ test('withoutCallTraces passes errors through unchanged', async () => {
   expect(error.message).toBe('told to the client');
 });
 
-test('a browser without a known pipe is closed again, as its messages cannot be limited', async () => {
-  const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
-  const unknown = { ...launched, browser: {} as typeof launched.browser, close };
-  const source = { launch: () => Promise.resolve(unknown) } as unknown as BrowserSource;
-  await expect(CaptureBrowser.launch(source, () => undefined)).rejects.toThrow(
-    /version of Playwright is not supported/,
-  );
-  expect(close).toHaveBeenCalledOnce();
+test('the installed Playwright has all private objects that the renderer uses', async () => {
+  const { size } = connectionOf(launched)._sessions;
+  await checkDriver(launched.browser, warm.page);
+  expect(connectionOf(launched)._sessions.size).toBe(size);
 });
 
 test('concurrent messages are written in one call', async () => {
@@ -131,4 +124,29 @@ test('the error of a failed command names it and has no stack trace; other error
     stack: expect.anything(),
   });
   expect((error as Error).stack).not.toMatch(/\n {4}at /);
+});
+
+/** Launches a capture browser of which Playwright's browser object is replaced. */
+async function launchWith(browser: object) {
+  const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
+  const source = {
+    launch: async () => ({ ...launched, browser, close }),
+    egress: { openSession: async () => ({ close: async () => undefined }) },
+    guard: { watch: () => () => undefined },
+    livenessTimeoutMs: 60_000,
+  } as unknown as BrowserSource;
+  return { launching: CaptureBrowser.launch(source, () => undefined), close };
+}
+
+test('a browser is closed again if a private object of it or of its page is missing', async () => {
+  const ofBrowser = await launchWith({});
+  await expect(ofBrowser.launching).rejects.toThrow('private object _wrapApiCall of the browser is missing');
+  expect(ofBrowser.close).toHaveBeenCalledOnce();
+  const context = Object.assign(new EventEmitter(), {
+    newPage: async () => new EventEmitter(),
+    close: async () => undefined,
+  });
+  const ofPage = await launchWith(Object.create(launched.browser, { newContext: { value: async () => context } }));
+  await expect(ofPage.launching).rejects.toThrow('private object _wrapApiCall of the page is missing');
+  expect(ofPage.close).toHaveBeenCalledOnce();
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { startBrowsers, type Browsers } from '../../../services/renderer/browser/browsers.ts';
-import type { PageSession } from '../../../services/renderer/browser/page.ts';
+import type { PageSession } from '../../../services/renderer/browser/driver.ts';
 import { loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
 import { render } from '../../../services/renderer/page/render.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';

@@ -5,6 +5,7 @@ import { takeFrames } from '../../../services/renderer/page/frame-shots.ts';
 import { PageFrames } from '../../../services/renderer/page/frames.ts';
 import type { PageWorld } from '../../../services/renderer/page/world.ts';
 import { AnsweringPage } from '../../harness/answering-page.ts';
+import { addPrivateObjects } from '../../harness/private-objects.ts';
 
 /** The answer to each command of the protocol: an object, or a function that gets the parameters of the command. */
 type Answers = Readonly<Record<string, object | ((params: never) => unknown)>>;
@@ -41,16 +42,13 @@ interface Setup {
 
 function framesOf({ count, near, far, world }: Setup) {
   let sessions = 0;
-  const page = {
-    frames: () => Array.from({ length: count }),
-    context: () => ({
-      newCDPSession: async () => {
-        sessions += 1;
-        if (far === undefined) throw new Error('the page is gone');
-        return far;
-      },
-    }),
-  };
+  const context = {};
+  const page = { frames: () => Array.from({ length: count }), context: () => context };
+  addPrivateObjects(page, context, async () => {
+    sessions += 1;
+    if (far === undefined) throw new Error('the page is gone');
+    return far;
+  });
   const deadline = new CaptureDeadline(60_000, new AbortController().signal);
   const frames = new PageFrames(page as never, near as never, 'main', world as PageWorld, deadline);
   return { frames, sessions: () => sessions };

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { maxLastPictureBytes } from '@webcapture/shared/files/diagnostics-file.ts';
-import type { PageSession } from '../../../services/renderer/browser/page.ts';
+import type { PageSession } from '../../../services/renderer/browser/driver.ts';
 import { takeLastPicture } from '../../../services/renderer/diagnostics/trace.ts';
 
 /** Creates a page that looks like noise of the given deviation, which can hardly be compressed. */

@@ -14,6 +14,7 @@ import {
   turn,
   url,
 } from '../../harness/navigating-page.ts';
+import { addPrivateObjects } from '../../harness/private-objects.ts';
 import { defaultOptions } from '../../harness/records.ts';
 
 beforeEach(() => {
@@ -259,7 +260,9 @@ describe('supplied HTML', () => {
   test('is otherwise served in another session, which ends when it has arrived', async () => {
     const { session, sent } = sessionOf();
     const page = pageOf({ parts: { hasOwnSession: false } });
-    Object.assign(page.events, { context: () => ({ newCDPSession: async () => session }) });
+    const context = {};
+    Object.assign(page.events, { context: () => context });
+    addPrivateObjects(page.events, context, async () => session);
     await openHtml(page);
     await turn();
     expect(sent).toEqual([enabled, served, ['detach']]);

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Page, Request } from 'playwright';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PageSession } from '../../../services/renderer/browser/page.ts';
+import type { PageSession } from '../../../services/renderer/browser/driver.ts';
 import {
   isContent,
   isOfFrame,

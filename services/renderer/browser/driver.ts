@@ -1,0 +1,217 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Readable, Writable } from 'node:stream';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright';
+import installed from 'playwright/package.json' with { type: 'json' };
+import manifest from '../package.json' with { type: 'json' };
+
+// The only file that knows private objects of Playwright.
+
+/** A CDP session with a page. */
+export type PageSession = Pick<CDPSession, 'send' | 'on' | 'off'>;
+
+/** A separate session from Playwright's. Its settings end when it is detached. */
+export type OwnSession = PageSession & Pick<CDPSession, 'detach'>;
+
+/** Thrown at the launch of a browser if a private object of Playwright that the renderer uses is missing. */
+export class UnsupportedPlaywrightError extends Error {
+  constructor(missing: string) {
+    super(
+      `Playwright ${installed.version} is not supported, because its private object ${missing} is missing. Install Playwright ${manifest.dependencies.playwright}, as in package.json.`,
+    );
+    this.name = 'UnsupportedPlaywrightError';
+  }
+}
+
+type DriverSession = OwnSession & {
+  send(...command: Parameters<CDPSession['send']>): Promise<unknown>;
+};
+
+interface PublicObjects {
+  readonly browser: Browser;
+  readonly context: BrowserContext;
+  readonly page: Page;
+}
+
+/** The private members that the renderer uses of Playwright's implementations of its public objects. */
+interface Implementations {
+  readonly browser: {
+    readonly _connection: {
+      readonly rootSession: DriverSession;
+      readonly _transport: { readonly _pipeRead: Readable; readonly _pipeWrite: Writable };
+    };
+  };
+  readonly context: {
+    readonly _options: { locale?: string };
+    newCDPSession(page: Implementations['page']): Promise<{ readonly _session: DriverSession }>;
+  };
+  readonly page: {
+    readonly delegate: {
+      readonly _targetId: string;
+      readonly _mainFrameSession: { readonly _client: DriverSession };
+    };
+  };
+}
+
+/** The private members that the renderer uses of the public objects themselves. */
+interface Internals {
+  readonly _connection: { toImpl(object: object): object };
+  _wrapApiCall<T>(call: () => Promise<T>, options: { readonly internal: true }): Promise<T>;
+}
+
+const publicMembers = ['_wrapApiCall', '_connection.toImpl'];
+const implementationMembers: Readonly<Record<keyof Implementations, readonly string[]>> = {
+  browser: ['_connection.rootSession.send', '_connection._transport._pipeRead', '_connection._transport._pipeWrite'],
+  context: ['_options', 'newCDPSession'],
+  page: ['delegate._targetId', 'delegate._mainFrameSession._client.send'],
+};
+
+/** @throws UnsupportedPlaywrightError */
+function implementationOf<K extends keyof Implementations>(kind: K, object: PublicObjects[K]): Implementations[K] {
+  assertMembers(kind, object, publicMembers);
+  const implementation = (object as unknown as Internals)._connection.toImpl(object);
+  assertMembers(`implementation of the ${kind}`, implementation, implementationMembers[kind]);
+  return implementation as Implementations[K];
+}
+
+function assertMembers(name: string, object: unknown, paths: readonly string[]): void {
+  for (const path of paths) {
+    let found = object;
+    for (const member of path.split('.')) {
+      found = (found as Readonly<Record<string, unknown>> | null | undefined)?.[member];
+    }
+    if (found === undefined) throw new UnsupportedPlaywrightError(`${path} of the ${name}`);
+  }
+}
+
+/**
+ * Checks all private objects of Playwright that the renderer uses, with the first page of a browser.
+ *
+ * @throws UnsupportedPlaywrightError that names the object which is missing
+ */
+export async function checkDriver(browser: Browser, page: Page): Promise<void> {
+  implementationOf('browser', browser);
+  implementationOf('page', page);
+  await (await attachSession(page)).detach();
+}
+
+/**
+ * Returns Playwright's session with the page and the id of its main frame. A second session would be slower: Chromium would send every
+ * event of the page twice, and each command would pass six more layers of Playwright, which cost more time than the command.
+ */
+export function sharedSessionOf(page: Page): { readonly cdp: PageSession; readonly frameId: string } {
+  const { _mainFrameSession: session, _targetId: targetId } = implementationOf('page', page).delegate;
+  // The main frame of a page has the id of its target.
+  return { cdp: settleEventsBeforeErrors(session._client), frameId: targetId };
+}
+
+/** Opens a separate session in which no domain is enabled. Its commands and events bypass Playwright's layers. */
+export async function attachSession(page: Page): Promise<OwnSession> {
+  const context = implementationOf('context', page.context());
+  const opened = await context.newCDPSession(implementationOf('page', page));
+  assertMembers('session', opened, ['_session.send', '_session.detach']);
+  const session = opened._session;
+  return { ...settleEventsBeforeErrors(session), detach: () => session.detach() };
+}
+
+/**
+ * Delays the failure of a command that fails because the page or its browser closed. It then follows the events of the closure, as in a
+ * separate session.
+ */
+function settleEventsBeforeErrors(session: DriverSession): PageSession {
+  const send = async (...command: Parameters<CDPSession['send']>) => {
+    try {
+      return await session.send(...command);
+    } catch (error) {
+      // Events arrive in the next turn of the event loop.
+      await setImmediate();
+      await setImmediate();
+      throw error;
+    }
+  };
+  return { send: send as CDPSession['send'], on: session.on.bind(session), off: session.off.bind(session) };
+}
+
+/**
+ * Runs work with many Playwright calls as one call. For each call, Playwright captures a stack trace for a possible error. For a capture
+ * this takes a tenth of this process's time.
+ */
+export async function withoutCallTraces<T>(on: Browser | Page, work: () => Promise<T>): Promise<T> {
+  // Playwright would change an error that passes through this function.
+  const [done] = await (on as unknown as Internals)._wrapApiCall(() => Promise.allSettled([work()]), {
+    internal: true,
+  });
+  if (done.status === 'rejected') throw done.reason;
+  return done.value;
+}
+
+/**
+ * Removes Playwright's listeners for the page's console and scripts. Captures do not need them, and a page that logs continuously would
+ * keep this process busy. If a listener exists, the browser also formats logged errors immediately, which the page can detect.
+ */
+export async function stopListening(page: Page): Promise<void> {
+  await implementationOf('page', page).delegate._mainFrameSession._client.send('Runtime.disable');
+}
+
+/**
+ * Sets the languages of workers, as in Accept-Language, for an unused context. Chromium starts a worker as soon as one of its sessions
+ * allows it, and Playwright's session does so immediately. When the worker's script runs, only the commands apply that Playwright itself
+ * has sent before.
+ */
+export function declareLanguages(context: BrowserContext, acceptLanguage: string): void {
+  // Playwright also sets the locale, which cannot be a list, in a frame with a separate process. That command fails, and the frame keeps
+  // the setting that it has otherwise.
+  implementationOf('context', context)._options.locale = acceptLanguage;
+}
+
+/**
+ * Makes Playwright's messages to a browser cheaper: it writes them together, and takes no stack trace for each.
+ *
+ * @returns the pipe with the messages of the browser, each of which ends with a zero
+ */
+export function messagesOf(browser: Browser): Readable {
+  const { rootSession, _transport: transport } = implementationOf('browser', browser)._connection;
+  sendWithoutTraces(rootSession);
+  gatherWrites(transport._pipeWrite);
+  return transport._pipeRead;
+}
+
+/**
+ * Writes all messages of one turn of the event loop together. Playwright writes each message and its terminating zero separately, and a
+ * dozen messages open a page.
+ */
+function gatherWrites(pipe: Writable): void {
+  const write = pipe.write.bind(pipe) as (chunk: string) => boolean;
+  pipe.write = (chunk: string) => {
+    if (pipe.writableCorked === 0) {
+      pipe.cork();
+      process.nextTick(() => pipe.uncork());
+    }
+    return write(chunk);
+  };
+}
+
+type Send = (...command: unknown[]) => Promise<unknown>;
+
+/** Classes of sessions that are already patched. */
+const withoutTraces = new WeakSet<object>();
+
+/**
+ * Disables the stack traces of Playwright's commands. Playwright creates an error for each command in advance, with a trace of its internal
+ * calls that is not used. The errors keep their messages, which name the command.
+ */
+function sendWithoutTraces(session: object): void {
+  const sessions = Object.getPrototypeOf(session) as { send: Send };
+  const { send } = sessions;
+  if (withoutTraces.has(sessions)) return;
+  withoutTraces.add(sessions);
+  sessions.send = function (...command) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    try {
+      // Playwright creates the error synchronously.
+      return send.apply(this, command);
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  };
+}

@@ -1,0 +1,14 @@
+/**
+ * Gives stand-ins of a page and its context the private objects of Playwright that the renderer uses.
+ *
+ * @param attach opens a CDP session with the page
+ */
+export function addPrivateObjects(page: object, context: object, attach: () => Promise<object>): void {
+  const session = { send: async () => ({}), on: () => undefined, off: () => undefined };
+  const ofPage = { delegate: { _targetId: 'main', _mainFrameSession: { _client: session } } };
+  const ofContext = { _options: {}, newCDPSession: async () => ({ _session: await attach() }) };
+  const _connection = { toImpl: (object: object) => (object === page ? ofPage : ofContext) };
+  const _wrapApiCall = (call: () => Promise<unknown>) => call();
+  Object.assign(page, { _connection, _wrapApiCall });
+  Object.assign(context, { _connection, _wrapApiCall });
+}
