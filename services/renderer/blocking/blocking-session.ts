@@ -2,7 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { RenderDiagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import type { Page } from 'playwright';
-import { TargetTree } from '../browser/target-tree.ts';
+import type { TargetTree } from '../browser/target-tree.ts';
 import type { Blocker } from './blocker.ts';
 import { ConsentWatch } from './consent.ts';
 import { listOptionsOf } from './filter-set.ts';
@@ -23,6 +23,11 @@ const maxHidingMs = 2000;
 /** Maximum number of frames that are cleaned up before the shot. On pages with more frames, most of the others are ads. */
 const maxFrames = 20;
 
+interface BlockedPage {
+  readonly page: Page;
+  readonly targets: TargetTree;
+}
+
 /** Blocking in one page during one capture. It ends with the page. */
 export class BlockingSession {
   readonly #page: Page;
@@ -35,27 +40,26 @@ export class BlockingSession {
   #awaitedDocument = 0;
   #overlaySeen = false;
 
-  private constructor(page: Page, block: RenderOptions['block'], blocker: Blocker) {
-    const guard = new RequestGuard(block, blocker, () => page.url());
-    const consent = block.cookieBanners ? new ConsentWatch(blocker.consent) : null;
+  private constructor({ page, targets }: BlockedPage, block: RenderOptions['block'], blocker: Blocker) {
     this.#page = page;
+    this.#targets = targets;
     this.#block = block;
     this.#blocker = blocker;
-    this.#guard = guard;
-    this.#consent = consent;
-    this.#targets = new TargetTree({
-      frame: (target) => Promise.all([guard.prepare(target), consent?.prepare(target)]),
-      worker: (target) => guard.prepareWorker(target),
-    });
+    this.#guard = new RequestGuard(block, blocker, () => page.url());
+    this.#consent = block.cookieBanners ? new ConsentWatch(blocker.consent) : null;
   }
 
   /**
    * Starts blocking in a new page for the options of the capture. Call it before the first navigation, and only if an option of `block` is
    * on. Rejects if the page no longer exists.
    */
-  static async start(page: Page, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> {
+  static async start(page: BlockedPage, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> {
     const session = new BlockingSession(page, block, blocker);
-    await session.#targets.attach(await page.context().newCDPSession(page));
+    const [guard, consent] = [session.#guard, session.#consent];
+    await page.targets.add({
+      frame: (target) => Promise.all([guard.prepare(target), consent?.prepare(target)]),
+      worker: (target) => guard.prepareWorker(target),
+    });
     return session;
   }
 

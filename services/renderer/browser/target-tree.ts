@@ -1,5 +1,6 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import type { CDPSession } from 'playwright';
+import type { Page } from 'playwright';
+import { attachSession, type OwnSession } from './driver.ts';
 import type { CommandTarget } from './isolated-world.ts';
 
 /** Those fields of a target's events that this module reads. */
@@ -28,75 +29,140 @@ export interface Target extends CommandTarget {
   readonly on: <E extends keyof TargetEvents>(event: E, listener: (payload: TargetEvents[E]) => void) => void;
 }
 
+/** Prepares the targets of a page for a feature. The promises resolve when the target may run. */
+export interface TargetStep {
+  /** Prepares a target with frames. */
+  readonly frame: (target: Target) => Promise<unknown>;
+  /** Prepares a service worker. */
+  readonly worker?: (target: Target) => Promise<unknown>;
+}
+
 /** Maximum time that a frame or worker waits for its preparation. After it, it runs unprepared. */
 const prepareTimeoutMs = 2000;
 
+interface Child {
+  readonly target: ChildTarget;
+  readonly kind: keyof TargetStep;
+  /** Number of steps that the target has begun. */
+  begun: number;
+  /** Settles when the begun steps have ended. */
+  prepared: Promise<unknown>;
+}
+
 /**
- * The targets of one page: the attached session and, if the browser isolates sites, a session for each frame of another site, at any depth.
- * Each target, including each service worker, is prepared before its first request. Frames are attached with nested messages. Flat
- * sessions, which replace nested messages, cannot be reached through a session of Playwright. A session that opens when Playwright
- * announces the frame is too late for the frame's first requests.
+ * The targets of one page: a separate session with the page and, if the browser isolates sites, a session for each frame of another site,
+ * at any depth. The sessions are opened for the first step. Each target, including each service worker, takes all steps before its first
+ * request. Frames are attached with nested messages. Flat sessions, which replace nested messages, cannot be reached through a session of
+ * Playwright. A session that opens when Playwright announces the frame is too late for the frame's first requests.
  */
 export class TargetTree {
-  readonly #targets = new Set<Target>();
-  readonly #prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>;
+  readonly #page: Page;
+  readonly #steps: TargetStep[] = [];
+  readonly #children = new Set<Child>();
+  #opened: Promise<{ readonly session: OwnSession; readonly followed: Promise<unknown> }> | undefined;
+  #pageTarget: Target | undefined;
 
-  /** @param prepare prepares a target before it runs: one function for targets with frames, one for workers */
-  constructor(prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>) {
-    this.#prepare = prepare;
-  }
-
-  /** Follows the targets of a page. Resolves when the page's own target is prepared. Rejects if that preparation failed. */
-  attach(session: Pick<CDPSession, 'send' | 'on'>): Promise<void> {
-    return this.#add({
-      send: session.send.bind(session),
-      on: (event, listener) => session.on(event, listener as () => void),
-    });
+  constructor(page: Page) {
+    this.#page = page;
   }
 
   /** The current targets with frames, the page's own target first. */
   get targets(): readonly Target[] {
-    return [...this.#targets];
+    const frames = [...this.#children].filter(({ kind }) => kind === 'frame').map(({ target }) => target);
+    return this.#pageTarget === undefined ? [] : [this.#pageTarget, ...frames];
   }
 
-  async #add(target: Target): Promise<void> {
-    this.#targets.add(target);
-    const children = new Map<string, ChildTarget>();
+  /**
+   * Adds a step for all current and future targets. Each target begins its steps in the order in which they were added, and runs when all
+   * have ended. Resolves when the page's own target has taken the step. Rejects if it failed there.
+   */
+  async add(step: TargetStep): Promise<void> {
+    this.#steps.push(step);
+    const { session, followed } = await this.#open();
+    const taken = step.frame(session);
+    for (const child of this.#children) this.#prepare(child);
+    await Promise.all([followed, taken]);
+  }
+
+  /** Follows the targets of the page, also without a step. */
+  async follow(): Promise<void> {
+    const { followed } = await this.#open();
+    await followed;
+  }
+
+  /** Ends all settings of the steps in the page. */
+  async detach(): Promise<void> {
+    const opened = await this.#opened;
+    await opened?.session.detach();
+  }
+
+  #open() {
+    return (this.#opened ??= attachSession(this.#page).then((session) => {
+      this.#pageTarget = session;
+      return { session, followed: this.#followChildren(session) };
+    }));
+  }
+
+  #followChildren(target: Target): Promise<unknown> {
+    const children = new Map<string, Child>();
     target.on('Target.attachedToTarget', ({ sessionId, targetInfo }) => {
-      const child = new ChildTarget(target, sessionId);
+      const kind = targetInfo.type === 'service_worker' ? 'worker' : 'frame';
+      const child = {
+        target: new ChildTarget(target, sessionId),
+        kind,
+        begun: 0,
+        prepared: Promise.resolve(),
+      } as const;
       children.set(sessionId, child);
-      const isWorker = targetInfo.type === 'service_worker';
-      void this.#start(child, isWorker ? this.#prepare.worker(child) : this.#add(child));
+      this.#children.add(child);
+      void this.#start(child);
     });
     target.on('Target.receivedMessageFromTarget', ({ sessionId, message }) =>
-      children.get(sessionId)?.receive(message),
+      children.get(sessionId)?.target.receive(message),
     );
     target.on('Target.detachedFromTarget', ({ sessionId }) => {
       const child = children.get(sessionId);
       if (child === undefined) return;
       children.delete(sessionId);
-      this.#targets.delete(child);
-      child.close();
+      this.#children.delete(child);
+      child.target.close();
     });
-    await Promise.all([
-      target.send('Target.setAutoAttach', {
-        autoAttach: true,
-        waitForDebuggerOnStart: true,
-        flatten: false,
-        filter: [{ type: 'iframe' }, { type: 'service_worker' }],
-      }),
-      this.#prepare.frame(target),
-    ]);
+    return target.send('Target.setAutoAttach', {
+      autoAttach: true,
+      waitForDebuggerOnStart: true,
+      flatten: false,
+      filter: [{ type: 'iframe' }, { type: 'service_worker' }],
+    });
   }
 
-  async #start(child: ChildTarget, preparing: Promise<unknown>): Promise<void> {
+  async #start(child: Child): Promise<void> {
     try {
-      await withDeadline(preparing, prepareTimeoutMs, 'preparing a frame or worker');
+      await withDeadline(this.#untilPrepared(child), prepareTimeoutMs, 'preparing a frame or worker');
     } catch {
       // The target was removed, or runs unprepared. In both cases it must not delay the capture.
     } finally {
-      await child.send('Runtime.runIfWaitingForDebugger').catch(() => undefined);
+      await child.target.send('Runtime.runIfWaitingForDebugger').catch(() => undefined);
     }
+  }
+
+  async #untilPrepared(child: Child): Promise<void> {
+    const followed = child.kind === 'frame' ? this.#followChildren(child.target) : undefined;
+    this.#prepare(child);
+    await followed;
+    let prepared;
+    do {
+      prepared = child.prepared;
+      await prepared;
+      // Steps may have been added meanwhile.
+    } while (prepared !== child.prepared);
+  }
+
+  /** Begins the steps that a target has not begun yet. */
+  #prepare(child: Child): void {
+    const steps = this.#steps.slice(child.begun);
+    child.begun = this.#steps.length;
+    // A step that fails, for example because the target is gone, must not let the target run before the others have ended.
+    child.prepared = Promise.allSettled([child.prepared, ...steps.map((step) => step[child.kind]?.(child.target))]);
   }
 }
 

@@ -76,9 +76,7 @@ async function guardRequests({ page, answerLogins, deadline }: OpenPage, { heade
   };
   // In the full browser, another session gets the login challenge first.
   if (login) answerLogins(answerOnce(login));
-  // A separate session, so that other users of the page's session cannot disable this one.
-  const session = await page.context().newCDPSession(page);
-  await new TargetTree({ frame: prepare, worker: prepare }).attach(session);
+  await new TargetTree(page).add({ frame: prepare, worker: prepare });
 }
 
 /**

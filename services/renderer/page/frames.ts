@@ -1,8 +1,8 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Page } from 'playwright';
 import { type Frame, listFrames } from '../blocking/frames.ts';
-import { attachSession, type OwnSession, type PageSession } from '../browser/driver.ts';
-import { TargetTree } from '../browser/target-tree.ts';
+import type { PageSession } from '../browser/driver.ts';
+import type { TargetTree } from '../browser/target-tree.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { readContentHeight } from './scripts/measures.ts';
 import { noteFrameHeight } from './scripts/scrollers.ts';
@@ -15,6 +15,17 @@ export interface PageFrame {
   readonly world: PageWorld;
 }
 
+interface FramesOptions {
+  readonly page: Page;
+  readonly cdp: PageSession;
+  /** Id of the main frame. */
+  readonly frameId: string;
+  /** The world of the page's main document. */
+  readonly world: PageWorld;
+  readonly targets: TargetTree;
+  readonly deadline: CaptureDeadline;
+}
+
 /** Maximum number of frames that are examined. On pages with more frames, most of the others are ads. */
 const maxFrames = 20;
 /**
@@ -25,7 +36,7 @@ const answerTimeoutMs = 3000;
 
 /**
  * The frames of a page. Full Chromium (`antiBot`) runs frames of other sites in separate processes, which the page's session does not
- * reach. For a page with such a frame, a second session is opened, which reaches them.
+ * reach. For a page with such a frame, the target tree is opened, which reaches them.
  */
 export class PageFrames {
   readonly #page: Page;
@@ -33,14 +44,14 @@ export class PageFrames {
   readonly #mainFrameId: string;
   readonly #world: PageWorld;
   readonly #deadline: CaptureDeadline;
-  #followed: Promise<{ readonly session: OwnSession; readonly tree: TargetTree }> | undefined;
+  readonly #targets: TargetTree;
 
-  /** @param world of the page's main document */
-  constructor(page: Page, cdp: PageSession, mainFrameId: string, world: PageWorld, deadline: CaptureDeadline) {
+  constructor({ page, cdp, frameId, world, targets, deadline }: FramesOptions) {
     this.#page = page;
     this.#cdp = cdp;
-    this.#mainFrameId = mainFrameId;
+    this.#mainFrameId = frameId;
     this.#world = world;
+    this.#targets = targets;
     this.#deadline = deadline;
   }
 
@@ -70,23 +81,10 @@ export class PageFrames {
     await Promise.allSettled((await this.list()).map(note));
   }
 
-  /** Stops following the frames. Called when the capture is over. */
-  stop(): void {
-    void this.#followed?.then(({ session }) => session.detach()).catch(() => undefined);
-  }
-
   async #find(): Promise<readonly Frame[]> {
     const near = await listFrames([this.#cdp], answerTimeoutMs);
     if (near.length >= this.#page.frames().length) return near;
-    this.#followed ??= this.#follow();
-    const { tree } = await withDeadline(this.#followed, answerTimeoutMs, 'following the frames');
-    return listFrames(tree.targets, answerTimeoutMs);
-  }
-
-  async #follow() {
-    const session = await attachSession(this.#page);
-    const tree = new TargetTree({ frame: () => Promise.resolve(), worker: () => Promise.resolve() });
-    await tree.attach(session);
-    return { session, tree };
+    await withDeadline(this.#targets.follow(), answerTimeoutMs, 'following the frames');
+    return listFrames(this.#targets.targets, answerTimeoutMs);
   }
 }

@@ -7,6 +7,7 @@ import type { PageSession } from '../browser/driver.ts';
 import { BrowserLostError, type CapturePage, stopActivity } from '../browser/page.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
+import { TargetTree } from '../browser/target-tree.ts';
 import { callTimeoutMs, type CaptureDeadline, lastCallTimeoutMs } from './deadline.ts';
 import { PageFrames } from './frames.ts';
 import { MainDocument } from './main-document.ts';
@@ -31,6 +32,8 @@ export interface OpenPage extends Pick<
   /** Maximum memory of the page's process. */
   readonly pageBytes: number;
   readonly frames: PageFrames;
+  /** The targets of the page, to which the options of the capture add steps. */
+  readonly targets: TargetTree;
   /** Whether the browser responds within a second. */
   responds(): Promise<boolean>;
   /** Registers a function that runs when the capture is over. */
@@ -67,8 +70,10 @@ export async function openPage(
   const world = new PageWorld(cdp, frameId, deadline, answerTimeoutMs);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession, cdp);
-  const frames = new PageFrames(page, cdp, frameId, world, deadline);
-  const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop(), () => frames.stop()];
+  const targets = new TargetTree(page);
+  undoLater(() => targets.detach());
+  const frames = new PageFrames({ page, cdp, frameId, world, targets, deadline });
+  const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];
   const emulation = new ViewportEmulation({ cdp, deadline }, options, windowOf(options, browsers));
   const open: OpenPage = {
     page,
@@ -85,6 +90,7 @@ export async function openPage(
     network,
     pageBytes: browsers.pageBytes,
     frames,
+    targets,
     responds: acquired.responds,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
     release: (end) => {

@@ -13,8 +13,8 @@ import { type FailureCause, ServiceError, toServiceError } from '@webcapture/sha
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import { BlockingSession } from '../blocking/blocking-session.ts';
-import { TargetTree } from '../browser/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
+import type { Target } from '../browser/target-tree.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { withoutCallTraces } from '../browser/driver.ts';
 import { BrowserLostError } from '../browser/page.ts';
@@ -180,21 +180,21 @@ async function renderIn(
   const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
   const options = { ...request.options, pdf };
   const elapsed = stopwatch(request.takenAt);
-  const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
-  trace.blocking = blocking;
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
   const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
-  if (options.javaScript === false) {
-    await open.deadline.run(disableScripts(open), blockingTimeoutMs, 'switching scripts off');
-  }
   const errors = options.failOn?.consoleErrors === true ? await watchConsole(open) : undefined;
   await hideFirst(open, options);
   if (options.freeze)
     await open.deadline.run(freezeClocks(open, options.freeze), blockingTimeoutMs, 'freezing the clock');
   const style = secrets && (await setSecrets(open, request, secrets));
-  // This call must open its session last: in a new process, Chromium sets up sessions in order, and each of them resets the platform.
-  await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
+  // The session of the targets must open last: in a new process, Chromium sets up sessions in order, and each of them resets the platform.
+  const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
+  trace.blocking = blocking;
+  if (options.javaScript === false) {
+    await open.deadline.run(disableScripts(open), blockingTimeoutMs, 'switching scripts off');
+  }
+  await open.deadline.run(emulateVisitor(open, options), visitorTimeoutMs, 'setting up the visitor');
   open.deadline.causedBy = 'page';
   trace.begin('navigation');
   const openMs = elapsed();
@@ -277,14 +277,10 @@ async function renderIn(
   };
 }
 
-/** Disables scripts in the page and in frames of other sites, which may run in separate processes. */
-async function disableScripts({ page, world }: OpenPage): Promise<void> {
-  const frames = new TargetTree({
-    frame: (target) => target.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    // Without scripts, no worker starts.
-    worker: () => Promise.resolve(),
-  });
-  await Promise.all([world.disableScripts(), frames.attach(await page.context().newCDPSession(page))]);
+/** Disables scripts in the page and in frames of other sites, which may run in separate processes. Without scripts, no worker starts. */
+async function disableScripts({ world, targets }: OpenPage): Promise<void> {
+  const frame = (target: Target) => target.send('Emulation.setScriptExecutionDisabled', { value: true });
+  await Promise.all([world.disableScripts(), targets.add({ frame })]);
 }
 
 /** Sets up the secrets before the page is opened. Errors of the driver contain its arguments, so they are not passed on. */
@@ -294,15 +290,17 @@ async function setSecrets(
   secrets: CaptureSecrets,
 ): Promise<AddedStyle | undefined> {
   const { css, session } = secrets;
-  const set = Promise.all([
-    css === undefined ? undefined : addStyle(open, css),
+  const set = async () => {
+    const [style] = await Promise.all([
+      css === undefined ? undefined : addStyle(open, css),
+      session === undefined ? undefined : restoreSession(open, session),
+    ]);
     // Cookies of the request replace those of the session.
-    (session === undefined ? Promise.resolve() : restoreSession(open, session)).then(() =>
-      setCredentials(open, request, secrets),
-    ),
-  ]);
+    await setCredentials(open, request, secrets);
+    return style;
+  };
   try {
-    return (await open.deadline.run(set, secretsTimeoutMs, 'setting the secrets'))[0];
+    return await open.deadline.run(set(), secretsTimeoutMs, 'setting the secrets');
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     const message =
@@ -314,8 +312,8 @@ async function setSecrets(
   }
 }
 
-function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, { blocker }: RenderDeps) {
-  return deadline.run(BlockingSession.start(page, block, blocker), blockingTimeoutMs, 'setting up blocking');
+function startBlocking(open: OpenPage, { block }: RenderOptions, { blocker }: RenderDeps) {
+  return open.deadline.run(BlockingSession.start(open, block, blocker), blockingTimeoutMs, 'setting up blocking');
 }
 
 async function takePicture(

@@ -1,7 +1,7 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import type { CDPSession, Page } from 'playwright';
-import { declareLanguages } from '../browser/driver.ts';
-import { TargetTree, type Target } from '../browser/target-tree.ts';
+import { declareLanguages, type PageSession } from '../browser/driver.ts';
+import type { Target } from '../browser/target-tree.ts';
+import type { OpenPage } from './open.ts';
 import { describeUserAgent } from './user-agent.ts';
 
 /** Removes two properties that browsers have only if they are based on Chromium. Without this script, Chromium leaves an empty object. */
@@ -15,7 +15,7 @@ const maxTouchPoints = 5;
  * of any process. Dedicated workers get everything except `navigator.platform`. In shared and service workers, Chromium keeps its own user
  * agent. In shared workers it also keeps its own language. Rejects if the page no longer exists.
  */
-export async function emulateVisitor(page: Page, options: RenderOptions): Promise<void> {
+export async function emulateVisitor({ page, cdp, targets }: OpenPage, options: RenderOptions): Promise<void> {
   const { locale, timezone, geolocation, userAgent, isMobile } = options;
   const acceptLanguage = locale === undefined ? undefined : languagesOf(locale).join();
   const facts = userAgent === undefined ? undefined : describeUserAgent(userAgent);
@@ -42,15 +42,14 @@ export async function emulateVisitor(page: Page, options: RenderOptions): Promis
         : target.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints }),
     ]);
   if (acceptLanguage !== undefined) declareLanguages(page.context(), acceptLanguage);
-  const session = await page.context().newCDPSession(page);
   await Promise.all([
-    new TargetTree({ frame: setAll, worker: setAgent }).attach(session),
-    geolocation && tellPlace(session, geolocation),
+    targets.add({ frame: setAll, worker: setAgent }),
+    geolocation && tellPlace(cdp, geolocation),
     facts && !facts.userAgentMetadata ? page.addInitScript({ content: withoutHintsScript }) : undefined,
   ]);
 }
 
-async function tellPlace(session: CDPSession, place: NonNullable<RenderOptions['geolocation']>): Promise<void> {
+async function tellPlace(session: PageSession, place: NonNullable<RenderOptions['geolocation']>): Promise<void> {
   const { targetInfo } = await session.send('Target.getTargetInfo');
   const { browserContextId } = targetInfo;
   await Promise.all([

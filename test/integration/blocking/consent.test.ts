@@ -3,9 +3,8 @@ import type { Browser } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
-import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
 import { timeOf } from '../../harness/time-of.ts';
-import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
+import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked, startBlocking } from './support/browser.ts';
 import { consentFrame, consentPages, onetrustScript, plainPage } from './support/consent-pages.ts';
 import { startSite, type Site } from './support/site.ts';
 
@@ -126,7 +125,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const block = { ...blockNothing, cookieBanners: true };
-    const session = await BlockingSession.start(page, block, blocker);
+    const session = await startBlocking(page, block, blocker);
     await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
     // Without the deadline, this call would never return.
     await session.hideBlockedLeftovers(Date.now() + 1500);

@@ -2,8 +2,7 @@ import type { Browser } from 'playwright';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
-import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
-import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
+import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked, startBlocking } from './support/browser.ts';
 import { startSite, type Site, type SitePages } from './support/site.ts';
 
 const ads = 'pagead.doubleclick.net';
@@ -135,7 +134,7 @@ describe.each([
     const body = `<!doctype html><img src="${advert}"><img src="${own}">`;
     await page.route('http://supplied.invalid/**', (route) => route.fulfill({ body, contentType: 'text/html' }));
     const block = { ...blockNothing, ads: true };
-    const session = await BlockingSession.start(page, block, blocker);
+    const session = await startBlocking(page, block, blocker);
     await page.goto('http://supplied.invalid/');
     await expect.poll(() => failures.size).toBe(2);
     expect(failures.get(advert)).toContain('BLOCKED_BY_CLIENT');

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { setCredentials } from '../../../services/renderer/page/credentials.ts';
+import { addPrivateObjects } from '../../harness/private-objects.ts';
 
 type Secrets = Parameters<typeof setCredentials>[2];
 
@@ -19,6 +20,8 @@ async function setUp(secrets: Secrets, { html = false, headersFor, refused = [],
   const [events, sent, cookies, aborts] = [new EventEmitter(), [] as unknown[], [] as object[], [] as unknown[]];
   const session = {
     on: (name: string, listener: (event: object) => void) => events.on(name, listener),
+    off: () => undefined,
+    detach: () => undefined,
     send: async (method: string, params: object) => {
       sent.push([method, params]);
       if (refused.includes(method)) throw new Error('refused');
@@ -26,16 +29,17 @@ async function setUp(secrets: Secrets, { html = false, headersFor, refused = [],
     },
   };
   const context = {
-    newCDPSession: async () => session,
     addCookies: async (added: readonly { readonly value: string }[]) => {
       if (added.some(({ value }) => value === 'refused')) throw new Error('refused');
       cookies.push(...added);
     },
     cookies: async () => stored?.(cookies) ?? cookies,
   };
+  const page = { context: () => context };
+  addPrivateObjects(page, context, async () => session);
   const logins: ((asked: object) => unknown)[] = [];
   const open = {
-    page: { context: () => context },
+    page,
     deadline: { abort: (error: unknown) => aborts.push(error) },
     answerLogins: (answer: (asked: object) => unknown) => logins.push(answer),
   };
@@ -45,7 +49,8 @@ async function setUp(secrets: Secrets, { html = false, headersFor, refused = [],
   const emit = async (name: string, event: object) => {
     sent.length = 0;
     events.emit(name, event);
-    await setImmediate();
+    // A failed command takes two turns of the event loop.
+    for (let turn = 0; turn < 6; turn += 1) await setImmediate();
     return [...sent];
   };
   return { sent, cookies, aborts, logins, emit };

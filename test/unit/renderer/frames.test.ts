@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
+import { TargetTree } from '../../../services/renderer/browser/target-tree.ts';
 import { CaptureDeadline } from '../../../services/renderer/page/deadline.ts';
 import { takeFrames } from '../../../services/renderer/page/frame-shots.ts';
 import { PageFrames } from '../../../services/renderer/page/frames.ts';
@@ -50,7 +50,9 @@ function framesOf({ count, near, far, world }: Setup) {
     return far;
   });
   const deadline = new CaptureDeadline(60_000, new AbortController().signal);
-  const frames = new PageFrames(page as never, near as never, 'main', world as PageWorld, deadline);
+  const targets = new TargetTree(page as never);
+  const parts = { page, cdp: near, frameId: 'main', world, targets, deadline };
+  const frames = new PageFrames(parts as never);
   return { frames, sessions: () => sessions };
 }
 
@@ -87,16 +89,11 @@ describe('the frames of a page', () => {
     expect(await idsOf(setup)).toEqual(['near', 'far']);
     expect(await idsOf(setup)).toEqual(['near', 'far']);
     expect(setup.sessions()).toBe(1);
-    setup.frames.stop();
-    await setImmediate();
-    expect(far.sent.at(-1)).toBe('detach');
   });
 
   test('are none if the page is gone', async () => {
     const setup = framesOf({ count: 3, near: targetOf({ 'Page.getFrameTree': treeOf('near') }) });
     expect(await idsOf(setup)).toEqual([]);
-    setup.frames.stop();
-    framesOf({ count: 3, near: targetOf({}) }).frames.stop();
   });
 
   test('have recorded heights even if one frame does not answer', async () => {

@@ -134,15 +134,26 @@ describe('a page', () => {
     const { browsers, opened } = await open();
     const cleanUp = vi.fn<() => void>();
     opened.onRelease(cleanUp);
-    const stopFrames = vi.spyOn(opened.frames, 'stop');
     const abort = vi.spyOn(opened.deadline, 'abort');
     expect(browsers.page.eventNames()).not.toEqual([]);
     await opened.release({ timedOut: true });
     expect(browsers.releases).toEqual([{ timedOut: true }]);
     expect([browsers.page.eventNames(), browsers.cdp.eventNames()]).toEqual([[], []]);
-    expect([cleanUp, stopFrames].map((each) => each.mock.calls.length)).toEqual([1, 1]);
+    expect(cleanUp).toHaveBeenCalledOnce();
     browsers.exceeded.abort(new ServiceError('PAGE_TOO_LARGE', 'too large'));
     expect(abort).not.toHaveBeenCalled();
+  });
+
+  test('has a session for its targets only if a step needs it, until another capture uses the page', async () => {
+    const unused = await open();
+    for (const undo of unused.browsers.undo) await undo();
+    expect(unused.browsers.sessionCalls).toEqual([]);
+    const { browsers, opened } = await open();
+    await opened.targets.follow();
+    await opened.targets.follow();
+    expect(browsers.sessionCalls.map(([name]) => name)).toEqual(['newCDPSession', 'Target.setAutoAttach']);
+    for (const undo of browsers.undo) await undo();
+    expect(browsers.sessionCalls.at(-1)).toEqual(['detach']);
   });
 
   test('runs scripts in its current document', async () => {

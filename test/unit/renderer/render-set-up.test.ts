@@ -18,6 +18,31 @@ describe('the set-up of a rendering', () => {
     expect((await rendered()).stand.sessionCalls).toEqual([]);
   });
 
+  test('opens one session for the options that prepare the targets of the page', async () => {
+    const block = { ads: true, trackers: false, media: false, cookieBanners: false };
+    const answers = { 'Page.getFrameTree': { frameTree: { frame: { id: 'main', url: '' } } } };
+    const { stand } = await rendered({ block, javaScript: false, locale: 'de-DE', answers });
+    const names = stand.sessionCalls.map(([name]) => name);
+    expect(names.filter((name) => name === 'newCDPSession')).toHaveLength(1);
+    expect(names.filter((name) => name === 'Target.setAutoAttach')).toHaveLength(1);
+    const [fetch, scripts, agent] = [
+      'Fetch.enable',
+      'Emulation.setScriptExecutionDisabled',
+      'Emulation.setUserAgentOverride',
+    ].map((name) => names.indexOf(name));
+    expect([fetch, scripts, agent]).toEqual([fetch, scripts, agent].toSorted((a = 0, b = 0) => a - b));
+  });
+
+  test('opens that session after all others', async () => {
+    const { stand } = await rendered({
+      failOn: { consoleErrors: true },
+      locale: 'de-DE',
+      request: { secrets: { css: 'p {}' } },
+    });
+    const names = stand.sessionCalls.map(([name]) => name);
+    expect(names.lastIndexOf('newCDPSession')).toBeLessThan(names.indexOf('Target.setAutoAttach'));
+  });
+
   test('listens to the console only for failOn', async () => {
     const listens = async (options: Rendered) => (await rendered(options)).stand.sessionCalls.length > 0;
     expect(await listens({ failOn: { consoleErrors: true } })).toBe(true);

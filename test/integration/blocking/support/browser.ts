@@ -5,6 +5,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { type Blocker, loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../../services/renderer/blocking/blocking-session.ts';
+import { TargetTree } from '../../../../services/renderer/browser/target-tree.ts';
 
 export const { headlessShell, chromium: fullChromium } = inject('tools');
 
@@ -17,6 +18,10 @@ export function launch(executablePath: string): Promise<Browser> {
 export function builtInBlocker(): Promise<Blocker> {
   return loadBlocker({ log: pino({ level: 'silent' }) });
 }
+
+/** Starts blocking in a page without other options of a capture. */
+export const startBlocking = (page: Page, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> =>
+  BlockingSession.start({ page, targets: new TargetTree(page) }, block, blocker);
 
 export interface BlockedPage {
   readonly page: Page;
@@ -32,7 +37,7 @@ export async function openBlocked(
 ): Promise<BlockedPage> {
   const context = await browser.newContext({ viewport: { width: 1000, height: 700 } });
   const page = await context.newPage();
-  const session = await BlockingSession.start(page, { ...blockNothing, ...block }, blocker);
+  const session = await startBlocking(page, { ...blockNothing, ...block }, blocker);
   await page.goto(url, { waitUntil: 'load' });
   await session.hideBlockedLeftovers(Date.now() + 10_000);
   return { page, session };
