@@ -2,6 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { RenderDiagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import type { Page } from 'playwright';
+import type { RequestInterceptor } from '../browser/request-interceptor.ts';
 import type { TargetTree } from '../browser/target-tree.ts';
 import type { Blocker } from './blocker.ts';
 import { ConsentWatch } from './consent.ts';
@@ -25,7 +26,10 @@ const maxFrames = 20;
 
 interface BlockedPage {
   readonly page: Page;
+  /** Id of the main frame. */
+  readonly frameId: string;
   readonly targets: TargetTree;
+  readonly requests: RequestInterceptor;
 }
 
 /** Blocking in one page during one capture. It ends with the page. */
@@ -40,12 +44,12 @@ export class BlockingSession {
   #awaitedDocument = 0;
   #overlaySeen = false;
 
-  private constructor({ page, targets }: BlockedPage, block: RenderOptions['block'], blocker: Blocker) {
+  private constructor({ page, frameId, targets }: BlockedPage, block: RenderOptions['block'], blocker: Blocker) {
     this.#page = page;
     this.#targets = targets;
     this.#block = block;
     this.#blocker = blocker;
-    this.#guard = new RequestGuard(block, blocker, () => page.url());
+    this.#guard = new RequestGuard(block, blocker, { mainFrameId: frameId, url: () => page.url() });
     this.#consent = block.cookieBanners ? new ConsentWatch(blocker.consent) : null;
   }
 
@@ -55,11 +59,11 @@ export class BlockingSession {
    */
   static async start(page: BlockedPage, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> {
     const session = new BlockingSession(page, block, blocker);
-    const [guard, consent] = [session.#guard, session.#consent];
-    await page.targets.add({
-      frame: (target) => Promise.all([guard.prepare(target), consent?.prepare(target)]),
-      worker: (target) => guard.prepareWorker(target),
-    });
+    const consent = session.#consent;
+    await Promise.all([
+      page.requests.add(session.#guard),
+      consent && page.targets.add({ frame: (target) => consent.prepare(target) }),
+    ]);
     return session;
   }
 

@@ -3,35 +3,39 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { Blocker } from './blocker.ts';
 import { listOf, listOptionsOf, type ListKind } from './filter-set.ts';
-import type { Target, TargetEvents } from '../browser/target-tree.ts';
-
-type PausedRequest = TargetEvents['Fetch.requestPaused'];
+import {
+  hasResponse,
+  type PausedRequest,
+  type RequestPattern,
+  type RequestRule,
+} from '../browser/request-interceptor.ts';
 
 /** Maximum number of blocked images whose addresses are kept, for hiding them before the shot. */
 const maxImages = 1000;
 
 /**
- * Decides about each request of a page before it leaves the browser. A blocked request fails immediately with `blockedbyclient`. The guard
- * pauses requests by CDP. A Playwright route would need three times the processor time for each request, disable the cache, and not see
- * redirect targets. Two kinds of requests escape the guard: WebSockets, which CDP does not pause, and requests of shared workers, which
- * belong to no page.
+ * Decides about each request of a page before it leaves the browser. A blocked request fails immediately with `blockedbyclient`. A
+ * Playwright route would need three times the processor time for each request, disable the cache, and not see redirect targets.
  */
-export class RequestGuard {
+export class RequestGuard implements RequestRule {
   readonly #block: RenderOptions['block'];
   readonly #blocker: Blocker;
-  readonly #pageUrl: () => string;
+  readonly #page: { readonly mainFrameId: string; readonly url: () => string };
   readonly #documents = new Map<string, string>();
   readonly #images = new Set<string>();
   readonly #frames = new Set<string>();
   readonly #remembered: BlockedRequest[] = [];
-  #mainFrameId: string | undefined;
   #blocked = 0;
   #consentScriptSeen = false;
 
-  constructor(block: RenderOptions['block'], blocker: Blocker, pageUrl: () => string) {
+  constructor(
+    block: RenderOptions['block'],
+    blocker: Blocker,
+    page: { readonly mainFrameId: string; readonly url: () => string },
+  ) {
     this.#block = block;
     this.#blocker = blocker;
-    this.#pageUrl = pageUrl;
+    this.#page = page;
   }
 
   /** Number of blocked requests so far. */
@@ -59,19 +63,7 @@ export class RequestGuard {
     return this.#consentScriptSeen;
   }
 
-  async prepare(target: Target): Promise<void> {
-    const [{ frameTree }] = await Promise.all([target.send('Page.getFrameTree'), this.prepareWorker(target)]);
-    // The page's own target is prepared first.
-    this.#mainFrameId ??= frameTree.frame.id;
-  }
-
-  /** Prepares a target without frames. */
-  async prepareWorker(target: Target): Promise<void> {
-    target.on('Fetch.requestPaused', (paused) => this.#decide(target, paused));
-    await target.send('Fetch.enable', { patterns: this.#patterns() });
-  }
-
-  #patterns() {
+  get patterns(): readonly RequestPattern[] {
     const requests =
       listOptionsOf(this.#block).length > 0
         ? [{ urlPattern: '*' }]
@@ -85,29 +77,27 @@ export class RequestGuard {
     return [...requests, ...answers];
   }
 
-  #decide(target: Target, paused: PausedRequest): void {
-    const { requestId } = paused;
-    // Rejects if the page, the frame or the request no longer exists.
+  readonly blocks = (paused: PausedRequest): boolean => {
     const blocked = this.#judge(paused);
     if (blocked !== null) {
       this.#blocked += 1;
       this.#remember(blocked, paused.frameId);
-      target.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
-    } else {
-      if (paused.resourceType === 'Document') this.#frames.delete(paused.frameId);
-      if (paused.resourceType === 'Script' && isConsentScript(paused.request.url)) this.#consentScriptSeen = true;
-      target.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
+      return true;
     }
-  }
+    if (paused.resourceType === 'Document') this.#frames.delete(paused.frameId);
+    if (paused.resourceType === 'Script' && isConsentScript(paused.request.url)) this.#consentScriptSeen = true;
+    return false;
+  };
 
   /** Returns the request with the option that blocks it; null if it is allowed. */
-  #judge({ request, frameId, resourceType, ...paused }: PausedRequest): BlockedRequest | null {
-    const parentUrl = this.#documents.get(this.#mainFrameId ?? '') ?? this.#pageUrl();
+  #judge(paused: PausedRequest): BlockedRequest | null {
+    const { request, frameId, resourceType } = paused;
+    const parentUrl = this.#documents.get(this.#page.mainFrameId) ?? this.#page.url();
     const isDocument = resourceType === 'Document';
     const documentUrl = isDocument ? parentUrl : (this.#documents.get(frameId) ?? parentUrl);
-    const isMainDocument = isDocument && frameId === this.#mainFrameId;
+    const isMainDocument = isDocument && frameId === this.#page.mainFrameId;
     const asked = { url: request.url, resourceType, documentUrl, isMainDocument };
-    if (paused.responseStatusCode !== undefined || paused.responseErrorReason !== undefined) {
+    if (hasResponse(paused)) {
       const contentType = paused.responseHeaders?.find(({ name }) => name.toLowerCase() === 'content-type');
       return isMediaContentType(contentType?.value) ? { ...asked, option: 'media' } : null;
     }

@@ -175,7 +175,7 @@ export interface CapturePage extends WarmPage {
  * in. When the login is cancelled, the page shows the body of the refusal, as in the headless shell.
  */
 async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
-  // The session is separate, because captures may detach theirs.
+  // This session belongs to the page, which is opened before its capture is known. Captures that log in pause requests in their own session.
   const session = await page.context().newCDPSession(page);
   // The command fails if the page or the request no longer exists.
   session.on('Fetch.requestPaused', ({ requestId }) => {
@@ -210,7 +210,8 @@ interface PageAnswer {
 }
 
 /**
- * Answers the requests of a page that match the pattern, within the browser.
+ * Answers the requests of a page that match the pattern, within the browser. It does not use the `RequestInterceptor` of a capture,
+ * because a wipe has no capture, and for supplied HTML without other options its target tree would be another session.
  *
  * @param session a session in which no other code enables Fetch; not Playwright's session, which continues paused requests
  * @returns a function that stops answering; it never rejects

@@ -4,7 +4,6 @@ import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { BrowserContext, Cookie } from 'playwright';
 import type { LoginAnswer } from '../browser/page.ts';
-import { TargetTree, type Target, type TargetEvents } from '../browser/target-tree.ts';
 import { htmlUrl } from '../html-url.ts';
 import type { RenderSource } from './navigate.ts';
 import type { OpenPage } from './open.ts';
@@ -16,9 +15,7 @@ type WantedCookie = NonNullable<CaptureSecrets['cookies']>[number];
  * Sets headers, cookies and HTTP login of a page before its first navigation. Headers and login apply only to the origin of the request's
  * URL, even if the page navigates elsewhere. Headers also apply to the origins in `headersFor`. Supplied HTML has no origin.
  *
- * The protocol does not pause all requests. Headers are missing from WebSockets, from the scripts of service workers and of nested workers,
- * and from the requests of shared workers. They are also missing from the first requests of a service worker if another session (such as
- * the one of blocking) pauses them too and continues them earlier.
+ * Headers are missing from requests that `RequestInterceptor` does not pause.
  *
  * @throws ServiceError CAPTURE_FAILED that names a cookie which the browser refuses
  * @throws Error of the driver, whose message may contain secrets
@@ -51,61 +48,30 @@ interface Login {
 }
 
 /** Adds headers and login to matching requests of the page, its frames and its workers. */
-async function guardRequests({ page, answerLogins, deadline }: OpenPage, { headers, login }: Rights): Promise<void> {
+async function guardRequests(
+  { requests, answerLogins, deadline }: OpenPage,
+  { headers, login }: Rights,
+): Promise<void> {
   const origins = [...new Set([...(headers?.origins ?? []), ...(login ? [login.origin] : [])])];
   if (origins.length === 0) return;
-  // In a URL, a user name and a password may precede the host. Other URLs that match the pattern are excluded by their origin.
-  const patterns = origins.flatMap((origin) => [
-    { urlPattern: `${origin}/*` },
-    { urlPattern: `${origin.replace('//', '//*@')}/*` },
-  ]);
-  const prepare = async (target: Target) => {
-    target.on('Fetch.requestPaused', (paused) => {
-      continueRequest(target, paused, headers).catch((error: unknown) => deadline.abort(error as ServiceError));
-    });
-    if (login) {
-      const answer = answerOnce(login);
-      target.on('Fetch.authRequired', (asked) => {
-        const { requestId } = asked;
-        const authChallengeResponse = answer(asked);
-        // The command rejects if the page or the request no longer exists.
-        target.send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined);
-      });
-    }
-    await target.send('Fetch.enable', { patterns, handleAuthRequests: login !== undefined });
-  };
   // In the full browser, another session gets the login challenge first.
   if (login) answerLogins(answerOnce(login));
-  await new TargetTree(page).add({ frame: prepare, worker: prepare });
-}
-
-/**
- * Each hop of a redirect is paused separately: headers that were set for one hop are not sent with the next.
- *
- * @throws ServiceError CAPTURE_FAILED for headers that the browser refuses
- */
-async function continueRequest(
-  target: Target,
-  { requestId, request }: TargetEvents['Fetch.requestPaused'],
-  headers: Rights['headers'],
-): Promise<void> {
-  const isAllowed = headers?.origins.has(URL.parse(request.url)?.origin ?? '') === true;
-  try {
-    await target.send('Fetch.continueRequest', {
-      requestId,
-      ...(isAllowed ? { headers: mergeHeaders(request.headers, headers.list) } : {}),
-    });
-  } catch {
-    const isThere = await target.send('Fetch.failRequest', { requestId, errorReason: 'Failed' }).then(
-      () => true,
-      // The page, the frame or the request no longer exists.
-      () => false,
-    );
-    if (isThere)
-      throw new ServiceError('CAPTURE_FAILED', 'headers: the browser refuses to send one of them.', {
-        causedBy: 'client',
-      });
-  }
+  await requests.add({
+    // In a URL, a user name and a password may precede the host. Other URLs that match the pattern are excluded by their origin.
+    patterns: origins.flatMap((origin) => [
+      { urlPattern: `${origin}/*` },
+      { urlPattern: `${origin.replace('//', '//*@')}/*` },
+    ]),
+    headersOf: (request) => {
+      if (headers === undefined || !headers.origins.has(URL.parse(request.url)?.origin ?? '')) return undefined;
+      return mergeHeaders(request.headers, headers.list);
+    },
+    onRefused: () =>
+      deadline.abort(
+        new ServiceError('CAPTURE_FAILED', 'headers: the browser refuses to send one of them.', { causedBy: 'client' }),
+      ),
+    ...(login ? { answerLogins: () => answerOnce(login) } : {}),
+  });
 }
 
 /** If two headers have the same name, the browser uses the last one. */

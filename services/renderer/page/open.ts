@@ -5,6 +5,7 @@ import { DeadlineError, onAbort } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import type { PageSession } from '../browser/driver.ts';
 import { BrowserLostError, type CapturePage, stopActivity } from '../browser/page.ts';
+import { RequestInterceptor } from '../browser/request-interceptor.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
 import { TargetTree } from '../browser/target-tree.ts';
@@ -34,6 +35,7 @@ export interface OpenPage extends Pick<
   readonly frames: PageFrames;
   /** The targets of the page, to which the options of the capture add steps. */
   readonly targets: TargetTree;
+  readonly requests: RequestInterceptor;
   /** Whether the browser responds within a second. */
   responds(): Promise<boolean>;
   /** Registers a function that runs when the capture is over. */
@@ -72,6 +74,7 @@ export async function openPage(
   const network = watchNetwork(page, proxySession, cdp);
   const targets = new TargetTree(page);
   undoLater(() => targets.detach());
+  const requests = new RequestInterceptor(targets);
   const frames = new PageFrames({ page, cdp, frameId, world, targets, deadline });
   const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];
   const emulation = new ViewportEmulation({ cdp, deadline }, options, windowOf(options, browsers));
@@ -91,6 +94,7 @@ export async function openPage(
     pageBytes: browsers.pageBytes,
     frames,
     targets,
+    requests,
     responds: acquired.responds,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
     release: (end) => {

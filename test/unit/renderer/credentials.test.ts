@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { RequestInterceptor } from '../../../services/renderer/browser/request-interceptor.ts';
+import { TargetTree } from '../../../services/renderer/browser/target-tree.ts';
 import { setCredentials } from '../../../services/renderer/page/credentials.ts';
 import { addPrivateObjects } from '../../harness/private-objects.ts';
 
@@ -38,8 +40,10 @@ async function setUp(secrets: Secrets, { html = false, headersFor, refused = [],
   const page = { context: () => context };
   addPrivateObjects(page, context, async () => session);
   const logins: ((asked: object) => unknown)[] = [];
+  const requests = new RequestInterceptor(new TargetTree(page as never));
   const open = {
     page,
+    requests,
     deadline: { abort: (error: unknown) => aborts.push(error) },
     answerLogins: (answer: (asked: object) => unknown) => logins.push(answer),
   };

@@ -20,8 +20,7 @@ describe('the set-up of a rendering', () => {
 
   test('opens one session for the options that prepare the targets of the page', async () => {
     const block = { ads: true, trackers: false, media: false, cookieBanners: false };
-    const answers = { 'Page.getFrameTree': { frameTree: { frame: { id: 'main', url: '' } } } };
-    const { stand } = await rendered({ block, javaScript: false, locale: 'de-DE', answers });
+    const { stand } = await rendered({ block, javaScript: false, locale: 'de-DE' });
     const names = stand.sessionCalls.map(([name]) => name);
     expect(names.filter((name) => name === 'newCDPSession')).toHaveLength(1);
     expect(names.filter((name) => name === 'Target.setAutoAttach')).toHaveLength(1);
@@ -37,7 +36,7 @@ describe('the set-up of a rendering', () => {
     const { stand } = await rendered({
       failOn: { consoleErrors: true },
       locale: 'de-DE',
-      request: { secrets: { css: 'p {}' } },
+      request: { secrets: { css: 'p {}', headers: { 'X-Own': 'value' } } },
     });
     const names = stand.sessionCalls.map(([name]) => name);
     expect(names.lastIndexOf('newCDPSession')).toBeLessThan(names.indexOf('Target.setAutoAttach'));
@@ -56,7 +55,7 @@ describe('the set-up of a rendering', () => {
 
   const settingSecrets = (error: Error) =>
     rendered({
-      request: { secrets: { css: 'p {}' } },
+      request: { secrets: { css: 'p {}', headers: { 'X-Own': 'value' } } },
       answers: { newCDPSession: () => Promise.reject(error), responds: true },
     });
 

@@ -5,6 +5,8 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
 import { type Blocker, loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../../services/renderer/blocking/blocking-session.ts';
+import { sharedSessionOf } from '../../../../services/renderer/browser/driver.ts';
+import { RequestInterceptor } from '../../../../services/renderer/browser/request-interceptor.ts';
 import { TargetTree } from '../../../../services/renderer/browser/target-tree.ts';
 
 export const { headlessShell, chromium: fullChromium } = inject('tools');
@@ -20,8 +22,12 @@ export function builtInBlocker(): Promise<Blocker> {
 }
 
 /** Starts blocking in a page without other options of a capture. */
-export const startBlocking = (page: Page, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> =>
-  BlockingSession.start({ page, targets: new TargetTree(page) }, block, blocker);
+export function startBlocking(page: Page, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> {
+  const targets = new TargetTree(page);
+  const requests = new RequestInterceptor(targets);
+  const { frameId } = sharedSessionOf(page);
+  return BlockingSession.start({ page, frameId, targets, requests }, block, blocker);
+}
 
 export interface BlockedPage {
   readonly page: Page;
