@@ -57,53 +57,55 @@ const capture = (url: string, secrets: CaptureSecrets, options: ShotOptions = {}
 const others = { block: { ...blockNothing, ads: true }, locale: 'de-DE' };
 const browsers: readonly ShotOptions[] = [{ antiBot: false }, { antiBot: true, ...others }];
 
-describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
-  const headers = { Authorization: 'Bearer secret', 'X-Secret': 'secret', ACCEPT: 'text/own' };
-  let sites: Sites;
+describe.each([...browsers, { antiBot: false, ...others }])(
+  'headers, with antiBot $antiBot, locale $locale',
+  (options) => {
+    const headers = { Authorization: 'Bearer secret', 'X-Secret': 'secret', ACCEPT: 'text/own' };
+    let sites: Sites;
 
-  /** The image of the page arrives when all of these requests have been sent. */
-  const own = [
-    'own /start',
-    'own /?hop',
-    'own /img',
-    'own /img?hop',
-    'own /img?from-foreign',
-    'own /frame',
-    'own /fetch',
-    'own /fetch?frame',
-    'own /fetch?foreign',
-    'own /frame?foreign',
-    'own /worker.js',
-    'own /fetch?worker',
-    'own /fetch?service-worker',
-  ];
-  const cdn = ['cdn /img', 'cdn /fetch', 'cdn /img?hop'];
-  const foreign = [
-    'foreign /img',
-    'foreign /img?hop',
-    'foreign /img?cdn-hop',
-    'foreign /frame',
-    'foreign /frame?hop',
-    'foreign /fetch',
-    'foreign /fetch?hop',
-    'foreign /fetch?worker',
-    'foreign /fetch?service-worker',
-  ];
+    /** The image of the page arrives when all of these requests have been sent. */
+    const own = [
+      'own /start',
+      'own /?hop',
+      'own /img',
+      'own /img?hop',
+      'own /img?from-foreign',
+      'own /frame',
+      'own /fetch',
+      'own /fetch?frame',
+      'own /fetch?foreign',
+      'own /frame?foreign',
+      'own /worker.js',
+      'own /fetch?worker',
+      'own /fetch?service-worker',
+    ];
+    const cdn = ['cdn /img', 'cdn /fetch', 'cdn /img?hop'];
+    const foreign = [
+      'foreign /img',
+      'foreign /img?hop',
+      'foreign /img?cdn-hop',
+      'foreign /frame',
+      'foreign /frame?hop',
+      'foreign /fetch',
+      'foreign /fetch?hop',
+      'foreign /fetch?worker',
+      'foreign /fetch?service-worker',
+    ];
 
-  beforeAll(async () => {
-    sites = await startSites(({ own: ownUrl, foreign: foreignUrl, cdn: cdnUrl }) => {
-      const isAllThere = () => [...own, ...cdn, ...foreign].every((key) => sites.sent.has(key));
-      const byHost =
-        (answers: { own: string | Handler; other: string | Handler }): Handler =>
-        (request, response) => {
-          const chosen = request.headers.host?.startsWith('127.0.0.1') ? answers.own : answers.other;
-          if (typeof chosen === 'function') return chosen(request, response);
-          response.writeHead(200, { 'content-type': 'text/html' }).end(chosen);
-        };
-      const send = (url: string) => `fetch('${url}', { mode: 'no-cors' })`;
-      return {
-        '/start': redirect('/?hop'),
-        '/': html(`<img src="/told.png">
+    beforeAll(async () => {
+      sites = await startSites(({ own: ownUrl, foreign: foreignUrl, cdn: cdnUrl }) => {
+        const isAllThere = () => [...own, ...cdn, ...foreign].every((key) => sites.sent.has(key));
+        const byHost =
+          (answers: { own: string | Handler; other: string | Handler }): Handler =>
+          (request, response) => {
+            const chosen = request.headers.host?.startsWith('127.0.0.1') ? answers.own : answers.other;
+            if (typeof chosen === 'function') return chosen(request, response);
+            response.writeHead(200, { 'content-type': 'text/html' }).end(chosen);
+          };
+        const send = (url: string) => `fetch('${url}', { mode: 'no-cors' })`;
+        return {
+          '/start': redirect('/?hop'),
+          '/': html(`<img src="/told.png">
           <img src="/img"><img src="${foreignUrl}/img"><img src="${cdnUrl}/img">
           <img src="/to-own"><img src="/to-foreign"><img src="/to-cdn"><img src="${cdnUrl}/to-foreign">
           <iframe src="/frame"></iframe><iframe src="${foreignUrl}/frame"></iframe><iframe src="/frame-to-foreign"></iframe>
@@ -113,70 +115,69 @@ describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
             navigator.serviceWorker.register('/service-worker.js');
             new WebSocket('ws://' + location.host + '/socket');
           </script>`),
-        '/img': 'an image',
-        '/fetch': 'x',
-        '/socket': 'x',
-        '/to-own': redirect('/img?hop'),
-        '/to-cdn': redirect(`${cdnUrl}/img?hop`),
-        '/to-foreign': byHost({
-          own: redirect(`${foreignUrl}/img?hop`),
-          other: redirect(`${foreignUrl}/img?cdn-hop`),
-        }),
-        '/fetch-to-foreign': redirect(`${foreignUrl}/fetch?hop`),
-        '/frame-to-foreign': redirect(`${foreignUrl}/frame?hop`),
-        '/frame': byHost({
-          own: `<script>fetch('/fetch?frame')</script>`,
-          other: `<img src="${ownUrl}/img?from-foreign"><iframe src="${ownUrl}/frame?foreign"></iframe><script>${send(`${ownUrl}/fetch?foreign`)}</script>`,
-        }),
-        '/worker.js': `fetch('/fetch?worker'); ${send(`${foreignUrl}/fetch?worker`)}`,
-        '/service-worker.js': `fetch('/fetch?service-worker'); ${send(`${foreignUrl}/fetch?service-worker`)}`,
-        '/told.png': (_request, response) => {
-          const poll = setInterval(() => {
-            if (!isAllThere() && !response.destroyed) return;
-            clearInterval(poll);
-            response.end();
-          }, 20);
-        },
-      };
+          '/img': 'an image',
+          '/fetch': 'x',
+          '/socket': 'x',
+          '/to-own': redirect('/img?hop'),
+          '/to-cdn': redirect(`${cdnUrl}/img?hop`),
+          '/to-foreign': byHost({
+            own: redirect(`${foreignUrl}/img?hop`),
+            other: redirect(`${foreignUrl}/img?cdn-hop`),
+          }),
+          '/fetch-to-foreign': redirect(`${foreignUrl}/fetch?hop`),
+          '/frame-to-foreign': redirect(`${foreignUrl}/frame?hop`),
+          '/frame': byHost({
+            own: `<script>fetch('/fetch?frame')</script>`,
+            other: `<img src="${ownUrl}/img?from-foreign"><iframe src="${ownUrl}/frame?foreign"></iframe><script>${send(`${ownUrl}/fetch?foreign`)}</script>`,
+          }),
+          '/worker.js': `fetch('/fetch?worker'); ${send(`${foreignUrl}/fetch?worker`)}`,
+          '/service-worker.js': `fetch('/fetch?service-worker'); ${send(`${foreignUrl}/fetch?service-worker`)}`,
+          '/told.png': (_request, response) => {
+            const poll = setInterval(() => {
+              if (!isAllThere() && !response.destroyed) return;
+              clearInterval(poll);
+              response.end();
+            }, 20);
+          },
+        };
+      });
+      const { report } = await capture(`${sites.own}/start`, { headers }, { ...options, headersFor: [sites.cdn] });
+      const missing = [...own, ...cdn, ...foreign].filter((key) => !sites.sent.has(key));
+      expect({ softTimeouts: report.softTimeouts, missing }).toEqual({ softTimeouts: [], missing: [] });
     });
-    const { report } = await capture(`${sites.own}/start`, { headers }, { ...options, headersFor: [sites.cdn] });
-    const missing = [...own, ...cdn, ...foreign].filter((key) => !sites.sent.has(key));
-    expect({ softTimeouts: report.softTimeouts, missing }).toEqual({ softTimeouts: [], missing: [] });
-  });
-  afterAll(() => sites.close());
+    afterAll(() => sites.close());
 
-  // If several clients pause a service worker, it starts as soon as one of them resumes it. Its first request may then be too early.
-  const sure = own.filter((key) => options.block === undefined || !key.endsWith('?service-worker'));
-  test.each([...sure, ...cdn])('reach %s, and replace those of the browser', (key) => {
-    for (const received of sites.sent.get(key) ?? []) {
-      expect(received).toMatchObject({ authorization: 'Bearer secret', 'x-secret': 'secret', accept: 'text/own' });
-    }
-  });
-
-  test('leave other headers unchanged', () => {
-    const language = options.locale === undefined ? {} : { 'accept-language': 'de-DE,de;q=0.9' };
-    const [img] = sites.sent.get('own /img') ?? [];
-    expect(img).toMatchObject({
-      ...language,
-      referer: `${sites.own}/?hop`,
-      'user-agent': expect.any(String) as string,
+    test.each([...own, ...cdn])('reach %s, and replace those of the browser', (key) => {
+      for (const received of sites.sent.get(key) ?? []) {
+        expect(received).toMatchObject({ authorization: 'Bearer secret', 'x-secret': 'secret', accept: 'text/own' });
+      }
     });
-  });
 
-  test('reach no other origin', () => {
-    const received = [...sites.sent].filter(([key]) => key.startsWith('foreign ')).flatMap(([, all]) => all);
-    expect(received.length).toBeGreaterThanOrEqual(foreign.length);
-    expect(received.filter((one) => 'authorization' in one || 'x-secret' in one || one.accept === 'text/own')).toEqual(
-      [],
-    );
-  });
+    test('leave other headers unchanged', () => {
+      const language = options.locale === undefined ? {} : { 'accept-language': 'de-DE,de;q=0.9' };
+      const [img] = sites.sent.get('own /img') ?? [];
+      expect(img).toMatchObject({
+        ...language,
+        referer: `${sites.own}/?hop`,
+        'user-agent': expect.any(String) as string,
+      });
+    });
 
-  // As documented: the protocol does not pause these requests.
-  test.each(['own /socket', 'own /service-worker.js'])('do not reach %s', (key) => {
-    expect(sites.sent.get(key)?.length).toBeGreaterThan(0);
-    expect(sites.sent.get(key)?.filter((one) => 'x-secret' in one)).toEqual([]);
-  });
-});
+    test('reach no other origin', () => {
+      const received = [...sites.sent].filter(([key]) => key.startsWith('foreign ')).flatMap(([, all]) => all);
+      expect(received.length).toBeGreaterThanOrEqual(foreign.length);
+      expect(
+        received.filter((one) => 'authorization' in one || 'x-secret' in one || one.accept === 'text/own'),
+      ).toEqual([]);
+    });
+
+    // As documented: the protocol does not pause these requests.
+    test.each(['own /socket', 'own /service-worker.js'])('do not reach %s', (key) => {
+      expect(sites.sent.get(key)?.length).toBeGreaterThan(0);
+      expect(sites.sent.get(key)?.filter((one) => 'x-secret' in one)).toEqual([]);
+    });
+  },
+);
 
 describe('the origin of the requested address', () => {
   let sites: Sites;

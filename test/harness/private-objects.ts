@@ -6,9 +6,15 @@
 export function addPrivateObjects(page: object, context: object, attach: () => Promise<object>): void {
   const session = { send: async () => ({}), on: () => undefined, off: () => undefined };
   const ofPage = { delegate: { _targetId: 'main', _mainFrameSession: { _client: session } } };
-  const ofContext = { _options: {}, newCDPSession: async () => ({ _session: await attach() }) };
+  const rootSession = { ...session, prependListener: () => undefined };
+  const ofContext = {
+    _browser: { _connection: { rootSession } },
+    _browserContextId: 'context',
+    _options: {},
+    newCDPSession: async () => ({ _session: await attach() }),
+  };
   const _connection = { toImpl: (object: object) => (object === page ? ofPage : ofContext) };
   const _wrapApiCall = (call: () => Promise<unknown>) => call();
   Object.assign(page, { _connection, _wrapApiCall });
-  Object.assign(context, { _connection, _wrapApiCall });
+  Object.assign(context, { _connection, _wrapApiCall, once: () => undefined, off: () => undefined });
 }

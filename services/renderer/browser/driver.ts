@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Readable, Writable } from 'node:stream';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright';
 import installed from 'playwright/package.json' with { type: 'json' };
@@ -26,6 +26,18 @@ type DriverSession = OwnSession & {
   send(...command: Parameters<CDPSession['send']>): Promise<unknown>;
 };
 
+/** The session with the whole browser. */
+interface RootSession {
+  readonly _sessionId: string;
+  prependListener(event: 'Target.attachedToTarget', listener: (attached: AttachedTarget) => void): void;
+  off(event: 'Target.attachedToTarget', listener: (attached: AttachedTarget) => void): void;
+}
+
+interface AttachedTarget {
+  readonly sessionId: string;
+  readonly targetInfo: { readonly type: string; readonly browserContextId?: string };
+}
+
 interface PublicObjects {
   readonly browser: Browser;
   readonly context: BrowserContext;
@@ -36,11 +48,13 @@ interface PublicObjects {
 interface Implementations {
   readonly browser: {
     readonly _connection: {
-      readonly rootSession: DriverSession;
+      readonly rootSession: RootSession;
       readonly _transport: { readonly _pipeRead: Readable; readonly _pipeWrite: Writable };
     };
   };
   readonly context: {
+    readonly _browser: Implementations['browser'];
+    readonly _browserContextId: string;
     readonly _options: { locale?: string };
     newCDPSession(page: Implementations['page']): Promise<{ readonly _session: DriverSession }>;
   };
@@ -60,8 +74,14 @@ interface Internals {
 
 const publicMembers = ['_wrapApiCall', '_connection.toImpl'];
 const implementationMembers: Readonly<Record<keyof Implementations, readonly string[]>> = {
-  browser: ['_connection.rootSession.send', '_connection._transport._pipeRead', '_connection._transport._pipeWrite'],
-  context: ['_options', 'newCDPSession'],
+  browser: [
+    '_connection.rootSession.send',
+    '_connection.rootSession.prependListener',
+    '_connection.rootSession._sessionId',
+    '_connection._transport._pipeRead',
+    '_connection._transport._pipeWrite',
+  ],
+  context: ['_browser._connection.rootSession', '_browserContextId', '_options', 'newCDPSession'],
   page: ['delegate._targetId', 'delegate._mainFrameSession._client.send'],
 };
 
@@ -163,6 +183,30 @@ export function declareLanguages(context: BrowserContext, acceptLanguage: string
   implementationOf('context', context)._options.locale = acceptLanguage;
 }
 
+/** Delays by the ids of Playwright's sessions with service workers that have not started yet, in milliseconds. */
+const startDelays = new Map<string, number>();
+
+/**
+ * Lets other sessions prepare the service workers of a context. Chromium starts a worker as soon as one of its sessions allows it, and
+ * Playwright's session does so immediately. From now on it waits for `delayMs`, until the context closes or the returned function is
+ * called. Needs {@link messagesOf}.
+ */
+export function delayServiceWorkers(context: BrowserContext, delayMs: number): () => void {
+  const { _browser: browser, _browserContextId: contextId } = implementationOf('context', context);
+  const { rootSession } = browser._connection;
+  // Playwright's own listener, which allows the start, runs after this one.
+  const onAttached = ({ sessionId, targetInfo: { type, browserContextId } }: AttachedTarget) => {
+    if (type === 'service_worker' && browserContextId === contextId) startDelays.set(sessionId, delayMs);
+  };
+  const stop = () => {
+    rootSession.off('Target.attachedToTarget', onAttached);
+    context.off('close', stop);
+  };
+  rootSession.prependListener('Target.attachedToTarget', onAttached);
+  context.once('close', stop);
+  return stop;
+}
+
 /**
  * Makes Playwright's messages to a browser cheaper: it writes them together, and takes no stack trace for each.
  *
@@ -170,7 +214,7 @@ export function declareLanguages(context: BrowserContext, acceptLanguage: string
  */
 export function messagesOf(browser: Browser): Readable {
   const { rootSession, _transport: transport } = implementationOf('browser', browser)._connection;
-  sendWithoutTraces(rootSession);
+  patchSend(rootSession);
   gatherWrites(transport._pipeWrite);
   return transport._pipeRead;
 }
@@ -193,18 +237,24 @@ function gatherWrites(pipe: Writable): void {
 type Send = (...command: unknown[]) => Promise<unknown>;
 
 /** Classes of sessions that are already patched. */
-const withoutTraces = new WeakSet<object>();
+const patched = new WeakSet<object>();
 
 /**
  * Disables the stack traces of Playwright's commands. Playwright creates an error for each command in advance, with a trace of its internal
- * calls that is not used. The errors keep their messages, which name the command.
+ * calls that is not used. The errors keep their messages, which name the command. Also applies {@link delayServiceWorkers}.
  */
-function sendWithoutTraces(session: object): void {
-  const sessions = Object.getPrototypeOf(session) as { send: Send };
+function patchSend(session: object): void {
+  const sessions = Object.getPrototypeOf(session) as { readonly _sessionId: string; send: Send };
   const { send } = sessions;
-  if (withoutTraces.has(sessions)) return;
-  withoutTraces.add(sessions);
+  if (patched.has(sessions)) return;
+  patched.add(sessions);
   sessions.send = function (...command) {
+    const isStart = command[0] === 'Runtime.runIfWaitingForDebugger';
+    const delayMs = isStart ? startDelays.get(this._sessionId) : undefined;
+    if (delayMs !== undefined) {
+      startDelays.delete(this._sessionId);
+      return setTimeout(delayMs, undefined, { ref: false }).then(() => this.send(...command));
+    }
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     try {

@@ -1,6 +1,6 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Page } from 'playwright';
-import { attachSession, type OwnSession } from './driver.ts';
+import { attachSession, delayServiceWorkers, type OwnSession } from './driver.ts';
 import type { CommandTarget } from './isolated-world.ts';
 
 /** Those fields of a target's events that this module reads. */
@@ -61,6 +61,7 @@ export class TargetTree {
   readonly #children = new Set<Child>();
   #opened: Promise<{ readonly session: OwnSession; readonly followed: Promise<unknown> }> | undefined;
   #pageTarget: Target | undefined;
+  #stopDelay: (() => void) | undefined;
 
   constructor(page: Page) {
     this.#page = page;
@@ -93,12 +94,14 @@ export class TargetTree {
   /** Ends all settings of the steps in the page. */
   async detach(): Promise<void> {
     const opened = await this.#opened;
+    this.#stopDelay?.();
     await opened?.session.detach();
   }
 
   #open() {
     return (this.#opened ??= attachSession(this.#page).then((session) => {
       this.#pageTarget = session;
+      this.#stopDelay = delayServiceWorkers(this.#page.context(), prepareTimeoutMs);
       return { session, followed: this.#followChildren(session) };
     }));
   }

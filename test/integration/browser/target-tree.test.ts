@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Browser, type Page } from 'playwright';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { messagesOf } from '../../../services/renderer/browser/driver.ts';
 import { type Target, TargetTree } from '../../../services/renderer/browser/target-tree.ts';
 import { TestSite } from '../../harness/engine.ts';
 
@@ -11,16 +12,27 @@ let browser: Browser;
 let site: TestSite;
 let page: Page;
 let targets: TargetTree;
+/** Addresses that the service worker has requested. */
+const told: unknown[] = [];
 
 beforeAll(async () => {
   site = await TestSite.start({
     '/': '<!doctype html>',
+    '/worker.js': (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end(`fetch('/told?' + navigator.language)`);
+    },
+    '/told': (request, response) => {
+      told.push(request.url);
+      response.end();
+    },
     '/frame': '<!doctype html><script>document.title = navigator.language</script>',
   });
   parts.defer(() => site.close());
   const args = ['--no-sandbox', '--host-resolver-rules=MAP *.test 127.0.0.1'];
   browser = await chromium.launch({ executablePath, args });
   parts.defer(() => browser.close());
+  // Also makes Playwright's session with a service worker wait for other sessions, as in a browser for captures.
+  messagesOf(browser);
 });
 
 afterAll(() => parts.disposeAsync());
@@ -67,6 +79,18 @@ test('a frame of another site begins its steps in their order, and runs when all
   expect(begun).toEqual(['language', 'failing']);
   const [own, frame] = targets.targets as [Target, Target];
   expect([await titleOf(own), await titleOf(frame)]).toEqual(['', 'de-DE']);
+});
+
+test('a service worker runs when its steps have ended', async () => {
+  await targets.add({
+    frame: async () => undefined,
+    worker: async (target) => {
+      await sleep(200);
+      await setLanguage(target, 'de-DE');
+    },
+  });
+  await page.evaluate(`navigator.serviceWorker.register('/worker.js')`);
+  await expect.poll(() => told).toEqual(['/told?de-DE']);
 });
 
 test('a step also applies to the frames that exist when it is added', async () => {

@@ -11,9 +11,16 @@ const ignore = () => undefined;
 function objectsWithout(owner: string, path: string) {
   const client = { send: ignore, on: ignore, off: ignore, detach: ignore };
   const session = { _session: { ...client } };
+  const rootSession = { ...client, prependListener: ignore, _sessionId: '' };
+  const ofBrowser = { _connection: { rootSession, _transport: { _pipeRead: {}, _pipeWrite: {} } } };
   const implementations: Record<string, object> = {
-    browser: { _connection: { rootSession: client, _transport: { _pipeRead: {}, _pipeWrite: {} } } },
-    context: { _options: {}, newCDPSession: async () => session },
+    browser: ofBrowser,
+    context: {
+      _browser: { ...ofBrowser },
+      _browserContextId: 'context',
+      _options: {},
+      newCDPSession: async () => session,
+    },
     page: { delegate: { _targetId: 'main', _mainFrameSession: { _client: { ...client } } } },
   };
   const publicObject = (kind: Owner, more: object = {}) => ({
@@ -42,6 +49,8 @@ test.each([
   ['browser', '_connection.toImpl'],
   ['browser', '_connection'],
   ['implementation of the browser', '_connection.rootSession.send'],
+  ['implementation of the browser', '_connection.rootSession.prependListener'],
+  ['implementation of the browser', '_connection.rootSession._sessionId'],
   ['implementation of the browser', '_connection._transport._pipeRead'],
   ['implementation of the browser', '_connection._transport._pipeWrite'],
   ['page', '_wrapApiCall'],
@@ -49,6 +58,8 @@ test.each([
   ['implementation of the page', 'delegate._mainFrameSession._client.send'],
   ['implementation of the page', 'delegate'],
   ['context', '_connection.toImpl'],
+  ['implementation of the context', '_browser'],
+  ['implementation of the context', '_browserContextId'],
   ['implementation of the context', '_options'],
   ['implementation of the context', 'newCDPSession'],
   ['session', '_session.send'],
