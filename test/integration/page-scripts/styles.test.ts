@@ -191,6 +191,17 @@ test('hasMoreCells counts the cells that have a box', async () => {
   expect(await more('<td>a<th>b<td hidden>c', 1)).toBe(true);
 });
 
+test('hasMoreCells reads no box if the document has few cells', async () => {
+  await page.show('<table><tr><td>a<td>b</table>');
+  await page.read(() => {
+    Element.prototype.checkVisibility = () => {
+      throw new Error('a box was read');
+    };
+  });
+  expect(await page.call(measures.hasMoreCells, [2])).toBe(false);
+  await expect(page.call(measures.hasMoreCells, [1])).rejects.toThrow('a box was read');
+});
+
 test('readPageFacts, readContentHeight and readLayoutWidth read the document', async () => {
   await page.show('<div id="wall" style="width:900px;height:700px">text</div>');
   await page.read(() => void (document.title = 'x'.repeat(2001)));
