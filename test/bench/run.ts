@@ -21,8 +21,8 @@ import { benchTimeline } from './timeline/timeline.ts';
 const usage = `npm run bench [-- <part>…]: measures parts of the service and compares each with a peer or a goal in the same run.
 
   speed     captures, a Playwright script, and Chromium without a driver (40 minutes; two with --quick)
-  peers     captures by the service, a Playwright script, Gotenberg and browserless, as a table; installs the latter two
-            (half an hour; two minutes with --quick; runs only if named)
+  peers     captures by the service, a Playwright script, Gotenberg and browserless, as a table, and the share of hard pages
+            that each gets right; installs the latter two (40 minutes; two without hard pages with --quick; runs only if named)
   front     cache hits, the front's own time, listing, checks of limits
   attack    captures of a client with a key during an attack by clients without one
   storage   both stores, with files of 300 KB and 10 MB
@@ -43,7 +43,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages and whole: those whose package or path contains it;
                  of neighbors: those whose name contains it; of speed and peers: those whose page and format contain it, e.g.
-                 "tiny png"
+                 "tiny png", or for peers, "quality": only the hard pages
   --seconds N    of timeline: duration of the load (60)
   --captures N   ends the soak after N captures (2000)
   --minutes N    ends the soak after N minutes (60)

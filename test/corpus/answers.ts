@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
-import type { Handler } from '../harness/engine.ts';
+import type { Handler } from '../harness/test-site.ts';
 
 /** Sends the same response to every request, after `afterMs`; the response must not be stored. */
 export function answer(

@@ -9,13 +9,16 @@ const idleTimeoutMs = 10_000;
 const maxHeight = 20_000;
 
 /**
- * Takes a picture of a whole page as a careful script with Playwright does: it waits until the network is idle, scrolls through the page
+ * Takes a picture or a PDF of a whole page as a careful script with Playwright does: it waits until the network is idle, scrolls through the page
  * for lazy content, returns to the top and waits for animations.
  */
 export async function captureCarefully(
   browser: Browser,
   url: string,
-  viewport: { readonly width: number; readonly height: number },
+  {
+    viewport,
+    isPdf = false,
+  }: { readonly viewport: { readonly width: number; readonly height: number }; readonly isPdf?: boolean },
 ): Promise<Buffer> {
   const context = await browser.newContext({ viewport });
   try {
@@ -24,6 +27,7 @@ export async function captureCarefully(
     await page.waitForLoadState('networkidle', { timeout: idleTimeoutMs }).catch(() => undefined);
     await scrollThrough(page);
     await page.waitForTimeout(lastPauseMs);
+    if (isPdf) return await page.pdf({ printBackground: true, format: 'A4' });
     return await page.screenshot({ fullPage: true });
   } finally {
     await context.close();

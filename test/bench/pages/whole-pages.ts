@@ -78,7 +78,7 @@ async function measure(
     settling?.push(settleMs);
     waits = rendering.diagnostics?.diagnostics.waits ?? [];
     const scriptBegun = performance.now();
-    await captureCarefully(browser, url, viewport);
+    await captureCarefully(browser, url, { viewport });
     script?.push(performance.now() - scriptBegun);
   }
   return {

@@ -6,7 +6,7 @@ import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { describeMachine } from '../machine.ts';
 import { formatMarkdown } from '../markdown.ts';
-import type { Contender } from '../speed/contender.ts';
+import { measureQuality, qualityGroups, qualityTable } from '../quality/quality.ts';
 import { fleetContender, startBenchFleet } from '../speed/fleet-contender.ts';
 import { perBlock } from '../speed/measure.ts';
 import { benchPages, servePages } from '../speed/pages.ts';
@@ -20,11 +20,16 @@ import { startPeers } from './start-peer.ts';
 
 export interface PeersOptions {
   readonly isQuick: boolean;
-  /** Selects the tasks whose page and format contain this text, e.g. `tiny png`. */
+  /** Selects the tasks whose page and format contain this text, e.g. `tiny png`; `quality` selects only the check of the files. */
   readonly only?: string | undefined;
 }
 
-/** Compares captures by the whole service with those by a script and by other services, which it starts. */
+const qualityOnly = 'quality';
+
+/**
+ * Compares captures by the whole service with those by a script and by other services, which it starts: their speed, and the share of hard
+ * pages that each captures right.
+ */
 export async function benchPeers(options: PeersOptions): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const tools = await ensureTestTools(say);
@@ -34,7 +39,9 @@ export async function benchPeers(options: PeersOptions): Promise<void> {
   const tasks = tasksOf(benchPages, plan, (page) => ({ url: origin + page.path })).filter(({ format }) =>
     overviewFormats.includes(format),
   );
-  if (tasks.length === 0) throw new Error(`no page and format contain "${options.only}"`);
+  const isTimed = options.only !== qualityOnly;
+  const isChecked = !isTimed || (options.only === undefined && !options.isQuick);
+  if (tasks.length === 0 && isTimed) throw new Error(`no page and format contain "${options.only}"`);
   const tempFolder = await mkdtemp(join(tmpdir(), 'webcapture-bench-'));
   parts.defer(() => removeFolder(tempFolder));
   const { peers, leftOut } = await startPeers({
@@ -42,17 +49,24 @@ export async function benchPeers(options: PeersOptions): Promise<void> {
     browserless: () => startBrowserless(parts, { tools, slots, tempFolder }),
   });
   for (const line of leftOut) say(line);
-  const contenders: readonly Contender[] = [
-    fleetContender(await startBenchFleet(parts, { tools, slots })),
-    await startScriptContender(parts, { kind: 'script', headlessShell: tools.headlessShell, spares: 0 }),
-    ...peers,
-    ...configuredPeers(),
-  ];
+  const fleet = fleetContender(await startBenchFleet(parts, { tools, slots }));
+  const startScript = (kind: 'script' | 'careful') =>
+    startScriptContender(parts, { kind, headlessShell: tools.headlessShell, spares: 0 });
+  const script = await startScript('script');
+  const others = [...peers, ...configuredPeers()];
 
-  await warmUp(contenders, tasks, plan);
-  const sequential = await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
-  const saturated = await measureSaturated(contenders, tasks, { plan, slots });
-  const table = overviewTable({ contenders }, sequential, saturated, slots);
-  const markdown = [await describeMachine(tools), table, ...leftOut].join('\n\n');
-  process.stdout.write(`\n${await formatMarkdown(markdown)}`);
+  const text = [await describeMachine(tools)];
+  if (isTimed) {
+    const contenders = [fleet, script, ...others];
+    await warmUp(contenders, tasks, plan);
+    const sequential = await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
+    const saturated = await measureSaturated(contenders, tasks, { plan, slots });
+    text.push(overviewTable({ contenders }, sequential, saturated, slots));
+  }
+  if (isChecked) {
+    // The script whose speed is measured waits for nothing, so a careful one is checked, too.
+    const contenders = [fleet, script, await startScript('careful'), ...others];
+    text.push(qualityTable(contenders, await measureQuality(contenders, qualityGroups, say)));
+  }
+  process.stdout.write(`\n${await formatMarkdown([...text, ...leftOut].join('\n\n'))}`);
 }

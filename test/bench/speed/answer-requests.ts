@@ -6,7 +6,7 @@ export function answerRequests(capture: (request: ScriptRequest) => Promise<Buff
   const answer = (message: ScriptAnswer) => process.send?.(message);
   process.on('message', (request: ScriptRequest) => {
     capture(request).then(
-      (bytes) => answer(bytes.length === 0 ? { id: request.id, error: 'an empty file' } : { id: request.id }),
+      (bytes) => answer(answerOf(request, bytes)),
       (error: unknown) => answer({ id: request.id, error: String(error) }),
     );
   });
@@ -14,4 +14,9 @@ export function answerRequests(capture: (request: ScriptRequest) => Promise<Buff
     void close().finally(() => process.exit());
   });
   process.send?.('ready');
+}
+
+function answerOf({ id, isChecked }: ScriptRequest, bytes: Buffer): ScriptAnswer {
+  if (bytes.length === 0) return { id, error: 'an empty file' };
+  return isChecked === true ? { id, file: bytes.toString('base64') } : { id };
 }

@@ -10,13 +10,15 @@ export interface BenchTask {
   readonly url: string;
   readonly html?: string;
   readonly format: BenchFormat;
+  /** Whether the file is checked. Services then wait with their best options, and scripts return the file. */
+  readonly isChecked?: boolean;
 }
 
 /** A service or script that captures pages. */
 export interface Contender {
   readonly name: string;
-  /** Resolves when the file is complete; rejects if there is none. */
-  capture(task: BenchTask): Promise<void>;
+  /** Resolves when the file is complete; rejects if there is none. Scripts return an empty file unless the task is checked. */
+  capture(task: BenchTask): Promise<Buffer>;
   /** The processes of the contender; empty if they cannot be observed. */
   readonly processes: () => readonly OwnProcess[];
 }

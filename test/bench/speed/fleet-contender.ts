@@ -65,7 +65,7 @@ export async function createAccount(
 export async function postCapture(
   { url, key }: { readonly url: string; readonly key: string },
   { page, url: target, html, format }: BenchTask,
-): Promise<void> {
+): Promise<Buffer> {
   const response = await fetch(`${url}/capture`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
@@ -81,6 +81,7 @@ export async function postCapture(
     }),
     signal: AbortSignal.timeout(60_000),
   });
-  const bytes = await response.arrayBuffer();
-  if (!response.ok) throw new Error(`webcapture returned ${response.status}: ${Buffer.from(bytes).toString()}`);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  if (!response.ok) throw new Error(`webcapture returned ${response.status}: ${bytes.toString()}`);
+  return bytes;
 }

@@ -5,7 +5,7 @@ import { overviewTable } from '../../bench/speed/report.ts';
 
 const contender = (name: string, parts: readonly string[]): Contender => ({
   name,
-  capture: () => Promise.resolve(),
+  capture: () => Promise.resolve(Buffer.alloc(0)),
   processes: () => parts.map((part) => ({ part, pid: 1 })),
 });
 const [fleet, peer] = [contender('webcapture', ['front']), contender('peer', [])];

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
+import { json } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startPeer, startPeers } from '../../bench/peers/start-peer.ts';
 import type { Contender } from '../../bench/speed/contender.ts';
@@ -13,7 +14,7 @@ const task = {
 } as const;
 
 test('continues without a peer that cannot be started, and says why in one line', async () => {
-  const peer: Contender = { name: 'second', capture: () => Promise.resolve(), processes: () => [] };
+  const peer: Contender = { name: 'second', capture: () => Promise.resolve(Buffer.alloc(0)), processes: () => [] };
   const started = await startPeers({
     First: () => Promise.reject(new Error('it could not be set up.\nTried:\n  - cache: nothing')),
     Second: () => Promise.resolve(peer),
@@ -48,7 +49,23 @@ test('fails if a peer returns an error or an empty file', async () => {
   [status, body] = [200, ''];
   await expect(peer.capture(task)).rejects.toThrow('browserless returned an empty file');
   body = '%PDF';
-  await expect(peer.capture(task)).resolves.toBeUndefined();
+  await expect(peer.capture(task)).resolves.toEqual(Buffer.from('%PDF'));
+});
+
+test('lets a peer wait for an idle network only if the file is checked', async () => {
+  const bodies: Record<string, unknown>[] = [];
+  await using server = createServer((request, response) => {
+    void json(request).then((body) => bodies.push(body as Record<string, unknown>));
+    request.on('end', () => response.end('%PDF'));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const peer = peerContender('browserless', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await peer.capture(task);
+  await peer.capture({ ...task, isChecked: true });
+  expect(bodies).toEqual([
+    expect.not.objectContaining({ gotoOptions: expect.anything() }),
+    expect.objectContaining({ gotoOptions: { waitUntil: 'networkidle0', timeout: 10_000 }, waitForTimeout: 1000 }),
+  ]);
 });
 
 test('refuses a configured peer of an unknown kind', () => {
