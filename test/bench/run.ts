@@ -10,6 +10,7 @@ import { benchNeighbors } from './neighbors/neighbors.ts';
 import { benchPages } from './pages/gallery.ts';
 import { benchTilesCost } from './pages/tiles-cost.ts';
 import { benchWholePages } from './pages/whole-pages.ts';
+import { benchPaper } from './paper/paper.ts';
 import { benchPeers } from './peers/peers.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
 import { benchSlots } from './slots/slots.ts';
@@ -29,6 +30,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   distance  renderers 100 and 220 ms away from NATS, and one next to it (runs only if named)
   pages     captures of third-party pages and what a person sees, as a gallery (runs only if named)
   whole     third-party whole pages by the engine and by a careful script, with the longest waits (runs only if named)
+  paper     the time of each step of a PDF, beside page.pdf() of a script (some minutes; runs only if named)
   tiles     whole pages in tiles, and the same pages with a grown viewport (runs only if named)
   slots     captures per second and memory of a renderer with 1 to 4 slots for two cores (some minutes; runs only if named)
   timeline  the time of each step of captures under load, as a table and a picture (runs only if named)
@@ -37,7 +39,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   soak      memory over many captures (an hour; runs only if named)
 
   --quick        of speed and peers: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of
-                 12 captures and short rounds; of slots and whole: one round
+                 12 captures and short rounds; of slots and whole: one round; of paper: three rounds
   --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
   --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
@@ -70,6 +72,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   neighbors: [() => benchNeighbors({ only: values.only })],
   pages: [() => benchPages({ only: values.only })],
   whole: [() => benchWholePages({ only: values.only, isQuick: values.quick })],
+  paper: [() => benchPaper({ isQuick: values.quick })],
   tiles: [benchTilesCost],
   attack: [benchAttack],
   storage: [benchStorage],

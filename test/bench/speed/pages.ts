@@ -19,6 +19,9 @@ export const benchPages: readonly BenchPage[] = [
 /** A page that mostly waits for the network, like pages on the internet. */
 export const networkPage: BenchPage = { name: 'network-bound', path: '/waiting', isFullPage: false };
 
+/** A page whose content a script shows when it comes into view. */
+export const appearingPage: BenchPage = { name: 'appearing', path: '/appearing', isFullPage: false };
+
 const slowImage = '/photo/slow.jpg';
 const slowImageMs = 300;
 
@@ -84,6 +87,16 @@ async function filesOfPages(): Promise<Map<string, ServedFile>> {
 
   files.set(slowImage, await photo(9));
   page('/waiting', '', `<h1>Hello</h1><img src="${slowImage}" width="480" height="270">`);
+
+  const boxes = Array.from({ length: 12 }, (_, index) => `<p class="box">${sentences(index)}</p>`);
+  page(
+    '/appearing',
+    '<style>.box { height: 300px; opacity: 0; transition: opacity .4s } .in { opacity: 1 }</style>',
+    `<h1>Appearing</h1>${boxes.join('')}<script>
+      const seen = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => target.classList.toggle('in', isIntersecting)));
+      document.querySelectorAll('.box').forEach((box) => seen.observe(box));
+    </script>`,
+  );
 
   files.set('/article.css', { type: 'text/css', body: articleStyle });
   for (let index = 0; index < 8; index += 1) files.set(`/photo/${index}.jpg`, await photo(index));

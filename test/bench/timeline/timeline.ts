@@ -1,17 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
-import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { Fleet } from '../../harness/fleet.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { describeMachine } from '../machine.ts';
 import { formatMarkdown, tableOf } from '../markdown.ts';
-import { benchViewport } from '../speed/contender.ts';
 import { startBenchFleet } from '../speed/fleet-contender.ts';
 import { servePages } from '../speed/pages.ts';
 import { slotRowsOf, summaryOf, type TimedCapture } from './captures.ts';
 import { drawTimeline } from './draw.ts';
+import { timedCapture } from './timed-capture.ts';
 
 const slots = 2;
 const clients = 4;
@@ -51,49 +49,8 @@ async function captureFor(fleet: Fleet, page: string, seconds: number): Promise<
   const captures: TimedCapture[] = [];
   const end = performance.now() + seconds * 1000;
   const client = async () => {
-    while (performance.now() < end) captures.push(await capture(fleet, page));
+    while (performance.now() < end) captures.push(await timedCapture(fleet, { url: page }));
   };
   await Promise.all(Array.from({ length: clients }, client));
   return captures;
 }
-
-async function capture({ url, key }: Fleet, page: string): Promise<TimedCapture> {
-  const start = now();
-  const response = await fetch(`${url}/capture`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({ url: page, viewport: benchViewport }),
-    signal: AbortSignal.timeout(60_000),
-  });
-  const text = await response.text();
-  const end = now();
-  if (!response.ok) throw new Error(`webcapture returned ${response.status}: ${text}`);
-  const { data } = JSON.parse(text) as { data: CaptureResult };
-  const {
-    queueMs,
-    openMs = 0,
-    navigateMs,
-    settleMs,
-    shootMs,
-    storeMs,
-    resultMs = 0,
-    answerMs = 0,
-  } = data.report.timings;
-  // The server runs on this machine, so its clock is that of this process.
-  const request = Math.max(0, (timeOfUuid(data.uuid) ?? start) - start);
-  const reported = {
-    request,
-    queue: queueMs,
-    open: openMs,
-    navigate: navigateMs,
-    settle: settleMs,
-    shoot: shootMs,
-    store: storeMs,
-    result: resultMs,
-    answer: answerMs,
-  };
-  const rest = end - start - Object.values(reported).reduce((sum, ms) => sum + ms, 0);
-  return { start, end, times: { ...reported, response: Math.max(0, rest) } };
-}
-
-const now = () => performance.timeOrigin + performance.now();
