@@ -16,6 +16,7 @@ import { benchScale, scaleParts } from './scale/scale.ts';
 import { benchSlots } from './slots/slots.ts';
 import { benchSoak } from './soak/soak.ts';
 import { benchSpeed, turnsNames, type TurnsName } from './speed/speed.ts';
+import { benchStart } from './start/start.ts';
 import { benchStorage } from './storage/storage.ts';
 import { benchTimeline } from './timeline/timeline.ts';
 
@@ -25,6 +26,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   peers     captures by the service, a Playwright script, Gotenberg and browserless, as a table, and the share of hard pages
             that each gets right; installs the latter two (40 minutes; two without hard pages with --quick; runs only if named)
   front     cache hits, the front's own time, listing, checks of limits
+  start     the start of the whole service until /status is 200, and its memory at rest (one minute)
   attack    captures of a client with a key during an attack by clients without one
   storage   both stores, with files of 300 KB and 10 MB
   distance  renderers 100 and 220 ms away from NATS, and one next to it (runs only if named)
@@ -39,7 +41,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   soak      memory over many captures (an hour; runs only if named)
 
   --quick        of speed and peers: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of
-                 12 captures and short rounds; of slots and whole: one round; of paper: three rounds
+                 12 captures and short rounds; of slots and whole: one round; of paper and start: three
   --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
   --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
@@ -74,6 +76,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   whole: [() => benchWholePages({ only: values.only, isQuick: values.quick })],
   paper: [() => benchPaper({ isQuick: values.quick })],
   tiles: [benchTilesCost],
+  start: [() => benchStart({ isQuick: values.quick })],
   attack: [benchAttack],
   storage: [benchStorage],
   distance: [benchDistance],
@@ -87,7 +90,7 @@ if (asked.includes('scale') && values.only !== undefined && !scaleParts.includes
 if (!turnsNames.some((name) => name === values.turns)) refuse(`--turns must be one of ${turnsNames.join(', ')}.`);
 if (values.write && (values.quick || values.only !== undefined || values.turns === 'capture'))
   refuse('--write needs all measurements: leave out --quick, --only and --turns capture.');
-for (const name of asked.length === 0 ? ['speed', 'front', 'attack', 'storage'] : asked) {
+for (const name of asked.length === 0 ? ['speed', 'front', 'start', 'attack', 'storage'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
 }
 

@@ -103,7 +103,7 @@ const noTime: ProcessorTime = { own: {}, browsers: 0 };
 const rest = { share: 0.1, ms: 150, maxMs: 5000 } as const;
 
 /** Waits until the processes of a contender are idle, or for one interval if they cannot be observed. */
-export async function settle({ processes }: Contender): Promise<void> {
+export async function settle({ processes }: Pick<Contender, 'processes'>): Promise<void> {
   const timeOf = () => {
     const time = processorTimeOf(processes());
     return time.browsers + ownTimeOf(time);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ProcessTable } from '../../../services/renderer/browser/process-tree.ts';
+import { ProcessTable, readProcessTree } from '../../../services/renderer/browser/process-tree.ts';
 
 /** A process that a contender started; its browsers are its descendants. */
 export interface OwnProcess {
@@ -80,8 +80,37 @@ export function memoryOf(processes: readonly OwnProcess[]): ReadonlyMap<string, 
   return bytes;
 }
 
-/** Returns the kind of a process of Chromium, which is in the command line of all but the first process. */
+/** Memory of all processes of a kind. */
+export interface KindMemory {
+  readonly processes: number;
+  readonly bytes: number;
+}
+
+/** Returns the memory of a process and all its descendants, like {@link memoryOf}. */
+export function memoryOfTree(root: number): ReadonlyMap<string, KindMemory> {
+  const kinds = new Map<string, KindMemory>();
+  for (const { pid } of readProcessTree(root) ?? []) {
+    const kind = kindOfProcess(read(`/proc/${pid}/cmdline`));
+    const { processes, bytes } = kinds.get(kind) ?? { processes: 0, bytes: 0 };
+    kinds.set(kind, { processes: processes + 1, bytes: bytes + proportionalBytesOf(pid) });
+  }
+  return kinds;
+}
+
+/** Command lines of processes that are not Chromium's. The command line of a guard also names the process that it guards. */
+const programs: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
+  [/guard\.mjs/, () => 'guard'],
+  [/services\/(\w+)\/main\.ts/, ([, service = '']) => service],
+  [/nats-server/, () => 'NATS'],
+  [/deploy\/local\/(bootstrap\.mjs|start\.ts)/, () => 'npm start'],
+];
+
+/** Returns the service of a process, or its kind among the processes of Chromium, which is in the command line of all but the first. */
 export function kindOfProcess(commandLine: string): string {
+  for (const [pattern, name] of programs) {
+    const match = pattern.exec(commandLine);
+    if (match !== null) return name(match);
+  }
   const kind = /--type=([\w-]+)/.exec(commandLine)?.[1];
   if (kind === undefined) return 'Chromium: browser';
   const service = /--utility-sub-type=(\w+)/.exec(commandLine)?.[1];

@@ -29,6 +29,10 @@ test.each([
   ['/usr/bin/chromium-headless-shell --type=renderer --lang=en', 'Chromium: renderer'],
   ['chromium --type=gpu-process --no-sandbox', 'Chromium: gpu-process'],
   ['chromium --type=utility --utility-sub-type=network.mojom.NetworkService', 'Chromium: network'],
+  ['/usr/bin/node\0--max-semi-space-size=2\0/app/services/front/main.ts', 'front'],
+  ['/usr/bin/node\0/app/deploy/local/guard.mjs\0nats-server', 'guard'],
+  ['/cache/nats-server/2.15.2/nats-server\0-c\0/data/nats-server.conf', 'NATS'],
+  ['/usr/bin/node\0deploy/local/bootstrap.mjs\0deploy/local/start.ts', 'npm start'],
 ])('the process "%s" is of the kind "%s"', (commandLine, kind) => {
   expect(kindOfProcess(commandLine)).toBe(kind);
 });
