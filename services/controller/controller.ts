@@ -41,7 +41,7 @@ import { controllerTimes, type ControllerTimes } from './times.ts';
 /** A loop without an iteration in this time is stuck. */
 const maxTickAgeMs = 30_000;
 
-/** Interval of the ticks until everything is provisioned, because the other services wait for it. */
+/** Interval of the ticks until everything is provisioned and the first status is decided, because services and clients wait for it. */
 const startTickMs = 250;
 
 /** Interval at which a controller that does not lead reads the results of the leader's canaries. */
@@ -180,7 +180,8 @@ function fleetValuesOf(config: ControllerConfig): FleetValues {
 }
 
 function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, signal: AbortSignal): Promise<void> {
-  const everyMs = () => (provisioner.complete ? times.tickMs : Math.min(times.tickMs, startTickMs));
+  const isStarted = () => provisioner.complete && ticker.hasDecided;
+  const everyMs = () => (isStarted() ? times.tickMs : Math.min(times.tickMs, startTickMs));
   return repeat({ what: 'collecting and publishing the status', everyMs, signal, log }, () => ticker.tick());
 }
 
@@ -297,6 +298,7 @@ class Ticker {
   readonly #startedAt = performance.now();
   #lastAt: number | null = null;
   #deciding = false;
+  #hasDecided = false;
 
   constructor(parts: ControllerParts) {
     this.#parts = parts;
@@ -307,6 +309,11 @@ class Ticker {
     return this.#lastAt === null ? 0 : performance.now() - this.#lastAt;
   }
 
+  /** Whether a status has been decided. */
+  get hasDecided(): boolean {
+    return this.#hasDecided;
+  }
+
   async tick(): Promise<void> {
     const { collector, provisioner, publisher, latest, lease, record } = this.#parts;
     try {
@@ -315,6 +322,7 @@ class Ticker {
       provisioner.heal(facts.queue, { leads: lease.holds() && mayLead, mayAdd: mayLead, mayBootstrap });
       this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > provisioningMs;
       const report = this.#deciding ? this.#decider.next(facts) : null;
+      this.#hasDecided ||= report !== null;
       for (const region of facts.regions) {
         if (report !== null && hasJoined(region, report)) record.join(region.region);
       }
