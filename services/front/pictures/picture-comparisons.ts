@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
-import sharp from 'sharp';
 import Tinypool from 'tinypool';
 import type { Comparison } from '@webcapture/shared/captures/capture-record.ts';
 import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
@@ -194,6 +193,8 @@ function clear({ width, height, data }: Pixels, box: IgnoredBox, scale: number):
 }
 
 async function encoded({ width, height, data }: Pixels) {
+  // Loaded at the first difference: the library takes 15 MB of memory.
+  const { default: sharp } = await import('sharp');
   const raw = { width, height, channels: 4 } as const;
   return { bytes: await sharp(data, { raw }).png().toBuffer(), width, height };
 }
