@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newApiKey } from '../../services/front/auth/keys.ts';
+import { newApiKey } from '../../services/front/auth/new-key.ts';
 
 /**
  * Returns the API key of the demo account. The first start creates it, and later starts with the same data folder reuse

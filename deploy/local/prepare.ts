@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { BucketConfig } from '@webcapture/shared/runtime/config.ts';
 import { banner } from './banner.ts';
-import { bucketAddress, checkBucket } from './check-bucket.ts';
 import { chooseSandbox } from './chromium-sandbox.ts';
 import { demoKey, keptSecretsKey } from './kept-keys.ts';
 import { natsLogEntry } from './nats-log.ts';
@@ -39,7 +39,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const port = await choosePort(settings);
   const tools = await (options.setUp ?? setUpTools)({ env, withNats: !settings.natsUrl, log: note, signal });
   const sandbox = settings.sandbox ?? (await chooseAndSay(tools.headlessShell, note, signal));
-  if (settings.bucket !== undefined) await checkBucket(settings.bucket, note, signal);
+  const files = settings.bucket && (await checkFiles(settings.bucket, note, signal));
   const apiKey = settings.apiKey ?? (await demoKey(settings.dataDir));
   const secretsKey = env['WEBCAPTURE_SECRETS_KEY'] || (await keptSecretsKey(settings.dataDir));
 
@@ -93,12 +93,19 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
         apiKey,
         signInCode,
         dataDir: settings.dataDir,
-        files: settings.bucket && bucketAddress(settings.bucket),
+        files,
         regions,
         natsUrl,
         opsPorts,
       }),
   };
+}
+
+/** Checks the bucket of the files, and returns its address. The libraries of buckets are not loaded for the embedded store. */
+async function checkFiles(bucket: BucketConfig, note: (line: string) => void, signal: AbortSignal): Promise<string> {
+  const { bucketAddress, checkBucket } = await import('./check-bucket.ts');
+  await checkBucket(bucket, note, signal);
+  return bucketAddress(bucket);
 }
 
 /** Whether a server on the host is reachable at a loopback address. */

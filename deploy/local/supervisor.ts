@@ -1,4 +1,4 @@
-import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
+import { configExitCode } from '@webcapture/shared/runtime/exit-code.ts';
 import { backoffMs, delay, onAbort } from '@webcapture/shared/runtime/deadline.ts';
 import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import type { GuardedProcess, ProcessExit } from './process.ts';

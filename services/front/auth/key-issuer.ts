@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { type ChangedKey, type FoundKey, hashKey, type KeyRecord, type Keys, newApiKey } from './keys.ts';
+import { type ChangedKey, type FoundKey, hashKey, type KeyRecord, type Keys } from './keys.ts';
+import { newApiKey } from './new-key.ts';
 import type { LinkSecret, LinkSecrets } from './link-secrets.ts';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
 import type { KeyView, NewKeyView, RevokedKeyView } from '@webcapture/shared/api/api-key.ts';

@@ -1,5 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { createHash } from 'node:crypto';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
 import type { PageQuery } from '@webcapture/shared/api/capture-list.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -172,26 +171,4 @@ const keyIdOf = ({ account, id }: KeyRecord) => `keyid.${account}.${id}`;
 /** Returns the hash under which a key is stored: SHA-256 in lower-case hex. */
 export function hashKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
-}
-
-const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
-/**
- * Creates an API key: `wc_live_`, 32 random base62 characters (190 bits), and their CRC-32 in 6 base62 characters.
- * Secret scanners recognize the prefix and use the checksum to exclude false positives. The service does not check the
- * form of a key.
- */
-export function newApiKey(): string {
-  const random = Array.from({ length: 32 }, () => base62[randomInt(base62.length)]).join('');
-  return `wc_live_${random}${checksum(random)}`;
-}
-
-function checksum(text: string): string {
-  let rest = crc32(text);
-  let digits = '';
-  for (let i = 0; i < 6; i++) {
-    digits = (base62[rest % 62] ?? '') + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
 }

@@ -5,6 +5,7 @@ import { trustCaBundle } from './ca-bundle.ts';
 import { setNamePrefix } from '../nats/streams.ts';
 import type { CommonConfig } from './config.ts';
 import { ConfigError, type Environment } from './env.ts';
+import { configExitCode } from './exit-code.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics } from './ops-server.ts';
 import { Shutdown } from './shutdown.ts';
@@ -107,9 +108,6 @@ function exitAfterFlush(log: Logger, code: number): void {
   log.info({ code }, 'stopped');
   log.flush(() => process.exit(code));
 }
-
-/** Exit code for an invalid configuration (EX_CONFIG in sysexits.h): a restart does not help. */
-export const configExitCode = 78;
 
 /** The version of the software, the same for all services. */
 export const version: string = manifest.version;

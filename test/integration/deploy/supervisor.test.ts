@@ -1,4 +1,4 @@
-import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
+import { configExitCode } from '@webcapture/shared/runtime/exit-code.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
 import { Supervisor, type ProcessSpec, type SupervisorOptions } from '../../../deploy/local/supervisor.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { crc32 } from 'node:zlib';
-import { newApiKey } from '../../../services/front/auth/keys.ts';
+import { newApiKey } from '../../../services/front/auth/new-key.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
