@@ -7,6 +7,9 @@ export interface ReadyOptions {
   readonly onNotReady: (why: string) => void;
 }
 
+/** Interval of the checks. All services compete for the processor while they start, and so do the checks. */
+const checkMs = 250;
+
 /** Waits until a service reports on its operations port that it is ready. Throws after the timeout. */
 export async function waitUntilReady(opsPort: number, options: ReadyOptions): Promise<void> {
   const { deadlineMs, signal, onNotReady } = options;
@@ -17,7 +20,7 @@ export async function waitUntilReady(opsPort: number, options: ReadyOptions): Pr
     onNotReady(why);
     return undefined;
   };
-  await waitFor('it to be ready', look, { deadlineMs, intervalMs: 100, signal });
+  await waitFor('it to be ready', look, { deadlineMs, intervalMs: checkMs, signal });
 }
 
 /** Returns the reason why the service is not ready; empty if it is ready. */
