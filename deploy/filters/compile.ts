@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readBuiltInList } from '../../services/renderer/blocking/filter-set.ts';
 import {
-  compileEngine,
   engineFileName,
-  engineVersion,
+  libraryVersion,
   listKinds,
   manifestFileName,
-  readEngine,
+  readBuiltInList,
   type FilterManifest,
   type ListKind,
 } from '../../services/renderer/blocking/filter-set.ts';
@@ -17,7 +15,7 @@ import { kindsOf, type ListCollection } from './filter-list.ts';
 import { readLists } from './own-lists.ts';
 
 /** Increase this number when a change compiles equal lists to another result. */
-const compilerVersion = 1;
+const compilerVersion = 2;
 
 export interface CompiledFilters {
   /** Path of the folder, for `WEBCAPTURE_FILTERS_PATH`. */
@@ -45,15 +43,13 @@ export async function compileFilters(options: {
       ? await fetchLists(join(outDir, 'lists'), log)
       : await readLists(listsDir, `folder ${listsDir}`);
   const texts = await textOfEachKind(collection);
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([compilerVersion, engineVersion, texts]))
-    .digest('hex');
+  const fingerprint = hashOf(JSON.stringify([compilerVersion, libraryVersion, texts]));
 
   let manifest = await readManifest(outDir);
-  const isNew = manifest?.fingerprint !== fingerprint || !(await hasSoundEngines(outDir));
+  const isNew = manifest?.fingerprint !== fingerprint || !(await hasSoundEngines(outDir, manifest));
   if (manifest === null || isNew) {
     const sources = ['built-in list', ...(collection === null ? [] : [describe(collection)])];
-    manifest = { engineVersion, fingerprint, sources, rules: await writeEngines(outDir, texts) };
+    manifest = { fingerprint, sources, ...(await writeEngines(outDir, texts)) };
     await replaceFile(join(outDir, manifestFileName), JSON.stringify(manifest));
   }
   const { sources, rules } = manifest;
@@ -72,25 +68,34 @@ async function textOfEachKind(collection: ListCollection | null): Promise<Texts>
   return Object.fromEntries(await Promise.all(entries)) as Texts;
 }
 
-/** Writes the engines and returns the number of rules. */
-async function writeEngines(outDir: string, texts: Texts): Promise<number> {
+/** Writes the engines and returns their part of the manifest. */
+async function writeEngines(
+  outDir: string,
+  texts: Texts,
+): Promise<Pick<FilterManifest, 'engineVersion' | 'engines' | 'rules'>> {
+  // The library is loaded only for compiling, because every start of the service checks the folder.
+  const { compileEngine, engineVersion } = await import('../../services/renderer/blocking/filter-engine.ts');
+  const hashes: [ListKind, string][] = [];
   let sum = 0;
   for (const kind of listKinds) {
     const { engine, rules } = compileEngine(texts[kind]);
-    await replaceFile(join(outDir, engineFileName(kind)), engine.serialize());
+    const bytes = engine.serialize();
+    await replaceFile(join(outDir, engineFileName(kind)), bytes);
+    hashes.push([kind, hashOf(bytes)]);
     sum += rules;
   }
-  return sum;
+  return { engineVersion, engines: Object.fromEntries(hashes) as FilterManifest['engines'], rules: sum };
 }
 
-async function hasSoundEngines(outDir: string): Promise<boolean> {
-  try {
-    for (const kind of listKinds) readEngine(await readFile(join(outDir, engineFileName(kind))));
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether the files of the engines are those that the manifest describes. */
+async function hasSoundEngines(outDir: string, { engines }: FilterManifest): Promise<boolean> {
+  const isSound = async (kind: ListKind) =>
+    hashOf(await readFile(join(outDir, engineFileName(kind)))) === engines[kind];
+  const results = await Promise.all(listKinds.map((kind) => isSound(kind).catch(() => false)));
+  return results.every(Boolean);
 }
+
+const hashOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex');
 
 async function readManifest(outDir: string): Promise<FilterManifest | null> {
   try {

@@ -3,14 +3,12 @@ import { join } from 'node:path';
 import type { FiltersEngine } from '@ghostery/adblocker';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { loadConsentKit, type ConsentKit } from './consent.ts';
+import { compileEngine, engineVersion, readEngine } from './filter-engine.ts';
 import {
-  compileEngine,
   engineFileName,
-  engineVersion,
   listKinds,
   manifestFileName,
   readBuiltInList,
-  readEngine,
   type FilterManifest,
   type ListKind,
 } from './filter-set.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ENGINE_VERSION, FiltersEngine, parseFilters } from '@ghostery/adblocker';
+import adblocker from '@ghostery/adblocker/package.json' with { type: 'json' };
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 
 type BlockOption = keyof RenderOptions['block'];
@@ -21,52 +21,23 @@ export function listOptionsOf(block: RenderOptions['block']): readonly ListOptio
   return (Object.keys(listOf) as ListOption[]).filter((option) => block[option] === true);
 }
 
-/** Version of the serialized form. An engine cannot read the form of another version. */
-export const engineVersion: number = ENGINE_VERSION;
+/** Version of the library of the engine. It is known without loading the library. */
+export const libraryVersion: string = adblocker.version;
 
 export const manifestFileName = 'manifest.json';
 export const engineFileName = (kind: ListKind) => `${kind}.engine`;
 
 /** Manifest of a folder of compiled lists. */
 export interface FilterManifest {
+  /** Version of the serialized form. An engine cannot read the form of another version. */
   readonly engineVersion: number;
   /** Hash of the lists and of the compile options. */
   readonly fingerprint: string;
+  /** SHA-256 of the file of each engine. */
+  readonly engines: Readonly<Record<ListKind, string>>;
   /** Descriptions of the sources of the lists. */
   readonly sources: readonly string[];
   readonly rules: number;
-}
-
-/** Conditions of the lists (`!#if`) that are true in this browser. */
-const environment = new Map([['env_chromium', true]]);
-
-/**
- * Compiles the text of a list into an engine. It omits rules that need more than blocking and hiding: scriptlets,
- * procedural selectors, and rewriting of headers, addresses and bodies.
- */
-export function compileEngine(text: string): { engine: FiltersEngine; rules: number } {
-  const parsed = parseFilters(text, { loadPreprocessors: true });
-  const networkFilters = parsed.networkFilters.filter(
-    (filter) => !filter.isCSP() && !filter.isRemoveParam() && !filter.isHtmlFilteringRule(),
-  );
-  const cosmeticFilters = parsed.cosmeticFilters.filter(
-    (filter) => !filter.isScriptInject() && !filter.isExtended() && !filter.isHtmlFiltering() && !filter.isRemove(),
-  );
-  const engine = new FiltersEngine({
-    networkFilters,
-    cosmeticFilters,
-    preprocessors: parsed.preprocessors,
-    config: { loadPreprocessors: true, integrityCheck: true },
-  });
-  engine.updateEnv(environment);
-  return { engine, rules: networkFilters.length + cosmeticFilters.length };
-}
-
-/** Throws if the bytes are damaged or of another version of the engine. */
-export function readEngine(bytes: Uint8Array): FiltersEngine {
-  const engine = FiltersEngine.deserialize(bytes);
-  engine.updateEnv(environment);
-  return engine;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
-import { compileEngine } from '../../../services/renderer/blocking/filter-set.ts';
+import { compileEngine } from '../../../services/renderer/blocking/filter-engine.ts';
 import { builtInBlocker, headlessShell, launch, openBlocked } from './support/browser.ts';
 import { startSite, type Site } from './support/site.ts';
 

@@ -11,7 +11,7 @@ import { compileFilters } from '../../../deploy/filters/compile.ts';
 import { downloadLists } from '../../../deploy/filters/download-lists.ts';
 import { fetchLists } from '../../../deploy/filters/fetch-lists.ts';
 import { kindsOf } from '../../../deploy/filters/filter-list.ts';
-import { engineVersion } from '../../../services/renderer/blocking/filter-set.ts';
+import { engineVersion } from '../../../services/renderer/blocking/filter-engine.ts';
 import { judgeRequest } from '../../../services/renderer/blocking/requests.ts';
 import { FilterSetError, loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
 

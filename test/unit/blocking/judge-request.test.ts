@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { blockNothing } from '@webcapture/shared/api/option-schemas.ts';
-import { compileEngine } from '../../../services/renderer/blocking/filter-set.ts';
+import { compileEngine } from '../../../services/renderer/blocking/filter-engine.ts';
 import { judgeRequest, type PageRequest } from '../../../services/renderer/blocking/requests.ts';
 
 const engines = {
