@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright';
 import installed from 'playwright/package.json' with { type: 'json' };
 import manifest from '../package.json' with { type: 'json' };
+import { fileDecoder } from './file-responses.ts';
 
 // The only file that knows private objects of Playwright.
 
@@ -49,7 +50,12 @@ interface Implementations {
   readonly browser: {
     readonly _connection: {
       readonly rootSession: RootSession;
-      readonly _transport: { readonly _pipeRead: Readable; readonly _pipeWrite: Writable };
+      readonly _transport: {
+        readonly _pipeRead: Readable;
+        readonly _pipeWrite: Writable;
+        _dispatch(chunk: Buffer): void;
+        onmessage?(message: unknown): void;
+      };
     };
   };
   readonly context: {
@@ -80,6 +86,7 @@ const implementationMembers: Readonly<Record<keyof Implementations, readonly str
     '_connection.rootSession._sessionId',
     '_connection._transport._pipeRead',
     '_connection._transport._pipeWrite',
+    '_connection._transport._dispatch',
   ],
   context: ['_browser._connection.rootSession', '_browserContextId', '_options', 'newCDPSession'],
   page: ['delegate._targetId', 'delegate._mainFrameSession._client.send'],
@@ -208,7 +215,8 @@ export function delayServiceWorkers(context: BrowserContext, delayMs: number): (
 }
 
 /**
- * Makes Playwright's messages to a browser cheaper: it writes them together, and takes no stack trace for each.
+ * Makes Playwright's messages cheaper: it writes those to a browser together, takes no stack trace for each, and does not copy those with a
+ * file.
  *
  * @returns the pipe with the messages of the browser, each of which ends with a zero
  */
@@ -216,6 +224,8 @@ export function messagesOf(browser: Browser): Readable {
   const { rootSession, _transport: transport } = implementationOf('browser', browser)._connection;
   patchSend(rootSession);
   gatherWrites(transport._pipeWrite);
+  const dispatch = transport._dispatch.bind(transport);
+  transport._dispatch = fileDecoder(dispatch, (message) => transport.onmessage?.(message));
   return transport._pipeRead;
 }
 

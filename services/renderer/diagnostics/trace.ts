@@ -9,6 +9,7 @@ import type { Page } from 'playwright';
 import sharp from 'sharp';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import type { PageSession } from '../browser/driver.ts';
+import { fileOf } from '../browser/file-responses.ts';
 import { stopActivity } from '../browser/page.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import { readConsole } from './console.ts';
@@ -199,8 +200,8 @@ export interface LastPicture {
 
 /** Takes a small JPEG picture of the page's current state; null if it cannot be made small enough. */
 export async function takeLastPicture(cdp: PageSession): Promise<LastPicture | null> {
-  const { data } = await cdp.send('Page.captureScreenshot', { format: 'jpeg', quality: 80 });
-  const shot = sharp(Buffer.from(data, 'base64'), { limitInputPixels: false });
+  const response = await cdp.send('Page.captureScreenshot', { format: 'jpeg', quality: 80 });
+  const shot = sharp(fileOf(response), { limitInputPixels: false });
   for (const { side, quality } of attempts) {
     const resized = shot.clone().resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true });
     const { data: jpeg, info } = await resized.jpeg({ quality }).toBuffer({ resolveWithObject: true });

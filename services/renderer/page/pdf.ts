@@ -4,6 +4,7 @@ import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
 import { maxPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { fileOf } from '../browser/file-responses.ts';
 import { callTimeoutMs, lastCallTimeoutMs } from './deadline.ts';
 import type { FullPage } from './full-page.ts';
 import { emulateMediaType, type OpenPage } from './open.ts';
@@ -200,7 +201,7 @@ async function print(
   };
   if (room.width <= 0 || room.height <= 0) throw noRoom();
   try {
-    const { data } = await deadline.run(
+    const response = await deadline.run(
       cdp.send('Page.printToPDF', {
         paperWidth: size.width,
         paperHeight: size.height,
@@ -219,7 +220,7 @@ async function print(
       printTimeoutMs,
       'printing',
     );
-    return readPdf(makeLinksRelative(Buffer.from(data, 'base64')));
+    return readPdf(makeLinksRelative(fileOf(response)));
   } catch (error) {
     if (error instanceof DeadlineError) {
       throw new ServiceError('CAPTURE_TIMEOUT', 'Printing the page took too long.', { causedBy: 'page', cause: error });

@@ -4,6 +4,7 @@ import type { Resize } from '@webcapture/shared/api/option-schemas.ts';
 import type { ImageFormat } from '@webcapture/shared/api/formats.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { fileOf } from '../browser/file-responses.ts';
 import { callTimeoutMs } from './deadline.ts';
 import { takeFrames } from './frame-shots.ts';
 import type { FullPage } from './full-page.ts';
@@ -150,7 +151,7 @@ async function capture(
   params: ScreenshotParams,
 ): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, deadline } = open;
-  const take = async () => (await cdp.send('Page.captureScreenshot', params)).data;
+  const take = async () => fileOf(await cdp.send('Page.captureScreenshot', params));
   // Right after a navigation, the page may have no surface yet ("Unable to capture screenshot") or no active document ("Not attached to an
   // active page"). On a busy machine this state lasts longer.
   const retried = async () => {
@@ -166,14 +167,14 @@ async function capture(
   try {
     const shot = retried();
     let interrupted = false;
-    const data = await deadline.run(shot, firstShotTimeoutMs, 'the shot').catch(async (error: unknown) => {
+    const bytes = await deadline.run(shot, firstShotTimeoutMs, 'the shot').catch(async (error: unknown) => {
       if (!(error instanceof DeadlineError)) throw error;
       interrupted = true;
       await stopPage(open);
       // A screenshot that waited for a stylesheet or scripts completes now. A screenshot that was lost never completes.
       return deadline.run(Promise.any([shot, take()]), shotTimeoutMs, 'the shot');
     });
-    return { bytes: Buffer.from(data, 'base64'), interrupted };
+    return { bytes, interrupted };
   } catch (error) {
     if (error instanceof DeadlineError) {
       throw new ServiceError(

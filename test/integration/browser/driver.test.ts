@@ -1,9 +1,11 @@
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { EventEmitter } from 'node:events';
 import type { Writable } from 'node:stream';
+import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
 import { CaptureBrowser, type BrowserSource } from '../../../services/renderer/browser/capture-browser.ts';
+import { fileOf } from '../../../services/renderer/browser/file-responses.ts';
 import { PipeThrottle } from '../../../services/renderer/browser/pipe-throttle.ts';
 import { attachSession, checkDriver, withoutCallTraces } from '../../../services/renderer/browser/driver.ts';
 import { openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
@@ -19,6 +21,15 @@ let launched: LaunchedBrowser;
 let warm: WarmPage;
 /** Number of CDP sessions after the page was opened. */
 let sessions: number;
+
+/** A picture of random pixels needs nearly three bytes for each of them. */
+const drawNoise = `{
+  const canvas = Object.assign(document.createElement('canvas'), { width: 300, height: 300 });
+  const context = document.body.appendChild(canvas).getContext('2d');
+  const picture = context.createImageData(300, 300);
+  picture.data.forEach((_, at) => (picture.data[at] = at % 4 === 3 ? 255 : Math.random() * 256));
+  context.putImageData(picture, 0, 0);
+}`;
 
 interface Connection {
   readonly _sessions: ReadonlyMap<string, unknown>;
@@ -112,6 +123,25 @@ test('concurrent messages are written in one call', async () => {
   };
   await Promise.all(Array.from({ length: 5 }, () => warm.cdp.send('Page.getFrameTree')));
   expect(writes).toBe(1);
+});
+
+test('a picture and a PDF of several chunks of the pipe are decoded from the chunks', async () => {
+  expect(new PipeThrottle(launched.browser).messages).toBe(0);
+  const take = async () => warm.cdp.send('Page.captureScreenshot', { format: 'png' });
+  const blank = await take();
+  expect(blank.data).toEqual(expect.any(String));
+  await warm.cdp.send('Runtime.evaluate', { expression: drawNoise });
+  const noisy = await take();
+  expect(noisy.data).toEqual(expect.any(Buffer));
+  expect(fileOf(noisy).length).toBeGreaterThan(150_000);
+  const sizeOf = async (shot: { readonly data: string }) => {
+    const { info } = await sharp(fileOf(shot)).raw().toBuffer({ resolveWithObject: true });
+    return [info.width, info.height];
+  };
+  expect(await sizeOf(noisy)).toEqual(await sizeOf(blank));
+  const printed = await warm.cdp.send('Page.printToPDF', { printBackground: true });
+  expect(printed.data).toEqual(expect.any(Buffer));
+  expect(fileOf(printed).toString('latin1')).toMatch(/^%PDF-[^]*%%EOF\s*$/);
 });
 
 test('the error of a failed command names it and has no stack trace; other errors keep theirs', async () => {

@@ -12,7 +12,7 @@ function objectsWithout(owner: string, path: string) {
   const client = { send: ignore, on: ignore, off: ignore, detach: ignore };
   const session = { _session: { ...client } };
   const rootSession = { ...client, prependListener: ignore, _sessionId: '' };
-  const ofBrowser = { _connection: { rootSession, _transport: { _pipeRead: {}, _pipeWrite: {} } } };
+  const ofBrowser = { _connection: { rootSession, _transport: { _pipeRead: {}, _pipeWrite: {}, _dispatch: ignore } } };
   const implementations: Record<string, object> = {
     browser: ofBrowser,
     context: {
@@ -53,6 +53,7 @@ test.each([
   ['implementation of the browser', '_connection.rootSession._sessionId'],
   ['implementation of the browser', '_connection._transport._pipeRead'],
   ['implementation of the browser', '_connection._transport._pipeWrite'],
+  ['implementation of the browser', '_connection._transport._dispatch'],
   ['page', '_wrapApiCall'],
   ['implementation of the page', 'delegate._targetId'],
   ['implementation of the page', 'delegate._mainFrameSession._client.send'],
