@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { NatsSession } from '../nats/connect.ts';
 import { DeadlineError, localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
+import { freeMemory } from '../runtime/free-memory.ts';
 import {
   type Head,
   headOf,
@@ -274,7 +275,7 @@ export class EmbeddedStore implements FileStore {
   ): Promise<Buffer | undefined> {
     const parts = Math.ceil(upload.size / partSize);
     const hash = createHash('sha256');
-    const kept: Uint8Array[] = [];
+    const bytes = wantsBytes ? Buffer.allocUnsafeSlow(upload.size) : undefined;
     let size = 0;
     const limits = { missingUntil: Date.now() + partsTimeoutMs, deadline: localDeadline(deadline, this.#now()) };
     for await (const { data, header, time } of ahead((part) => this.#partOf(location, part, limits), 0, parts - 1)) {
@@ -289,13 +290,14 @@ export class EmbeddedStore implements FileStore {
         throw new UploadRejectedError('expired', `a part of it lives for ${header.get('Nats-TTL')} s`);
       }
       hash.update(data);
+      bytes?.set(data, size);
       size += data.length;
-      if (wantsBytes) kept.push(data);
+      freeCopy(data);
     }
     if (hash.digest('hex').slice(0, 32) !== upload.etag) {
       throw new UploadRejectedError('foreign', 'its content does not match its tag');
     }
-    return wantsBytes ? joined(kept) : undefined;
+    return bytes;
   }
 
   async #partOf(location: PartsLocation, part: number, limits: { missingUntil: number; deadline: number }) {
@@ -354,11 +356,12 @@ function locationOf({ object, size }: Upload, expected: Pick<ExpectedUpload, 're
   return parsed.location;
 }
 
-/** Joins the parts. Most files have a single part, which is not copied. */
-function joined(parts: readonly Uint8Array[]): Buffer {
-  const [first, ...rest] = parts;
-  if (first === undefined || rest.length > 0) return Buffer.concat(parts);
-  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+/**
+ * Frees the data of a message that is no longer used, if it is a copy. The NATS client copies a message that arrives in several pieces into
+ * memory of its own. The data of a message that arrives in one piece is a Buffer, whose memory contains other messages too.
+ */
+function freeCopy(data: Uint8Array): void {
+  if (!Buffer.isBuffer(data)) freeMemory(data);
 }
 
 /**

@@ -1,11 +1,12 @@
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { StoredMsg } from '@nats-io/jetstream';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { openStore, openUploader } from '@webcapture/shared/files/open-store.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
-import { placeFile, replaceFile, type Storing } from '../../harness/place-file.ts';
+import { expectedOf, placeFile, replaceFile, type Storing } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { storeSuite } from './support/store-suite.ts';
 import { another, bytesOf, part } from './support/stored-files.ts';
@@ -67,6 +68,21 @@ test('the first file of a name is put in place without a check for an existing f
   expect(accepted).toMatchObject({ file: { name: file.name } });
   // Reads of earlier tests may still end.
   expect(questions.filter((question) => question.includes(tokenOf(file.name)))).toEqual([]);
+});
+
+test('the copies that the NATS client makes of the parts are freed when a file is accepted', async () => {
+  const file = newFile(8 * part);
+  const upload = await storing.uploader.upload(file).stored;
+  const read = vi.spyOn(nats.session.jsm.direct, 'getMessage');
+  const { bytes } = await store.accept(upload, expectedOf(file, { wantsBytes: true }));
+  const messages = read.mock.settledResults.map(({ value }) => value as StoredMsg);
+  read.mockRestore();
+  expect(messages).toHaveLength(8);
+  const copies = messages.filter(({ data }) => !Buffer.isBuffer(data));
+  // A part is larger than one read of the connection.
+  expect(copies.length).toBeGreaterThan(0);
+  expect(copies.map(({ data }) => data.buffer.byteLength)).toEqual(copies.map(() => 0));
+  expect(bytes?.equals(file.bytes)).toBe(true);
 });
 
 test('a file whose bytes are incomplete is replaced', async () => {
