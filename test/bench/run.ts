@@ -2,6 +2,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { benchAttack } from './attack/attack.ts';
 import { benchDistance } from './distance/distance.ts';
+import { benchFiles } from './files/files.ts';
 import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
@@ -29,6 +30,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   start     the start of the whole service until /status is 200, and its memory at rest (one minute)
   attack    captures of a client with a key during an attack by clients without one
   storage   both stores, with files of 300 KB and 10 MB
+  files     processor time of captures whose file has 5 MB, by process (five minutes; runs only if named)
   distance  renderers 100 and 220 ms away from NATS, and one next to it (runs only if named)
   pages     captures of third-party pages and what a person sees, as a gallery (runs only if named)
   whole     third-party whole pages by the engine and by a careful script, with the longest waits (runs only if named)
@@ -41,7 +43,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   soak      memory over many captures (an hour; runs only if named)
 
   --quick        of speed and peers: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of
-                 12 captures and short rounds; of slots and whole: one round; of paper and start: three
+                 12 captures and short rounds; of slots and whole: one round; of paper and start: three; of files: one block
   --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
   --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
@@ -79,6 +81,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   start: [() => benchStart({ isQuick: values.quick })],
   attack: [benchAttack],
   storage: [benchStorage],
+  files: [() => benchFiles({ isQuick: values.quick })],
   distance: [benchDistance],
   soak: [() => benchSoak({ captures: Number(values.captures), minutes: Number(values.minutes) })],
 };

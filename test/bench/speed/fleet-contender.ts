@@ -61,10 +61,11 @@ export async function createAccount(
   return { key: (made.answer.data as { key: string }).key };
 }
 
-/** Captures a page with a running service that has the API of webcapture; the response contains the file. */
+/** Captures a page with a running service that has the API of webcapture. By default the response is the file. */
 export async function postCapture(
   { url, key }: { readonly url: string; readonly key: string },
   { page, url: target, html, format }: BenchTask,
+  responseType: 'file' | 'json' = 'file',
 ): Promise<Buffer> {
   const response = await fetch(`${url}/capture`, {
     method: 'POST',
@@ -72,7 +73,7 @@ export async function postCapture(
     body: JSON.stringify({
       ...(html === undefined ? { url: target } : { html }),
       format,
-      responseType: 'file',
+      responseType,
       // The other contenders also print all pages to PDF, without the tags for screen readers that the service adds by default.
       isFullPage: page.isFullPage && format !== 'pdf',
       ...(format === 'pdf' ? { pdf: { tagged: false } } : {}),

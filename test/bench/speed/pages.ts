@@ -22,6 +22,9 @@ export const networkPage: BenchPage = { name: 'network-bound', path: '/waiting',
 /** A page whose content a script shows when it comes into view. */
 export const appearingPage: BenchPage = { name: 'appearing', path: '/appearing', isFullPage: false };
 
+/** A canvas with random pixels, which cannot be compressed: its png has 5.2 MB. */
+export const noisePage: BenchPage = { name: 'noise', path: '/noise', isFullPage: true };
+
 const slowImage = '/photo/slow.jpg';
 const slowImageMs = 300;
 
@@ -98,6 +101,12 @@ async function filesOfPages(): Promise<Map<string, ServedFile>> {
     </script>`,
   );
 
+  page(
+    '/noise',
+    '<style>body{margin:0}canvas{display:block}</style>',
+    `<canvas width="1280" height="1350"></canvas><script>${noiseScript}</script>`,
+  );
+
   files.set('/article.css', { type: 'text/css', body: articleStyle });
   for (let index = 0; index < 8; index += 1) files.set(`/photo/${index}.jpg`, await photo(index));
   const photos = (from: number, to: number) =>
@@ -131,6 +140,14 @@ async function filesOfPages(): Promise<Map<string, ServedFile>> {
   page('/tall', `${head}<style>body{margin:0}</style>`, sections.join(''));
   return files;
 }
+
+const noiseScript = `
+  const context = document.querySelector('canvas').getContext('2d');
+  const picture = context.createImageData(1280, 1350);
+  const { data } = picture;
+  for (let at = 0; at < data.length; at += 65536) crypto.getRandomValues(data.subarray(at, at + 65536));
+  for (let at = 3; at < data.length; at += 4) data[at] = 255;
+  context.putImageData(picture, 0, 0);`;
 
 const articleStyle = `body { margin: 0; font: 18px/1.6 serif; color: #222 }
 header { position: sticky; top: 0; padding: 12px 40px; background: #123; color: #fff; font: bold 20px sans-serif }
