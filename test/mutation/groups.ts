@@ -39,7 +39,6 @@ export const acting = [
   'services/front/api/admin.ts',
   'services/front/api/send-file.ts',
   'services/front/auth/key-issuer.ts',
-  'services/front/auth/keys.ts',
   'services/front/auth/preset-key.ts',
   'services/front/idempotency/lease.ts',
   'services/renderer/browser/isolated-world.ts',

@@ -137,7 +137,10 @@ describe('waitForContent', () => {
     await page.show(`<p>text</p>${script}`);
     expect(await wait({}, [], 150)).toBe(0);
     expect(await wait({}, [], 151)).toBe(15);
+    // The browser lists a request some time after the script has its response.
+    const isListed = () => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/data'));
     await page.page.evaluate(() => fetch('/data'));
+    await page.page.waitForFunction(isListed);
     expect(await wait({}, [], 151)).toBe(0);
     await page.show(`<p>text</p><img src="/x.png">${script}`);
     expect(await wait({}, [], 151)).toBe(15);
@@ -150,6 +153,7 @@ describe('waitForContent', () => {
           request.send();
         }),
     );
+    await page.page.waitForFunction(isListed);
     expect(await wait({}, [], 151)).toBe(0);
   });
 });
