@@ -237,7 +237,7 @@ test('a link signed by the example returns the picture, or 304 if the client alr
   const etag = first.headers.get('etag') ?? '';
   const again = await api.request(link, { headers: { accept, 'if-none-match': etag } });
   expect([again.status, again.headers.get('x-capture-uuid')]).toEqual([304, first.headers.get('x-capture-uuid')]);
-  const changed = await api.request(link.replace('333', '334'), { headers: { accept } });
+  const changed = await api.request(link.replace('viewport.width=333', 'viewport.width=334'), { headers: { accept } });
   expect([changed.status, changed.headers.get('content-type')]).toEqual([401, 'image/png']);
   expect((await Picture.of(Buffer.from(await changed.arrayBuffer()))).height).toBeLessThan(50);
 });
