@@ -7,9 +7,9 @@ import { mayChangeWithin } from './scripts/activity.ts';
 import { finishAnimations, holdScrollAnimations, watchMotion } from './scripts/animations.ts';
 import { loadEagerly } from './scripts/assets.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
-import { isChange } from './scripts/motion.ts';
 import { fixedHelpers, noteFixed, placeFixed } from './scripts/fixed.ts';
 import { measurePage, type PageMeasures } from './scripts/measures.ts';
+import { observeChanges } from './scripts/motion.ts';
 import { hideResizes, rememberPanes, restorePanes } from './scripts/resizes-and-panes.ts';
 import { countUnseen, keepRevealed, rememberRevealed, revealedHelpers, watchLeaving } from './scripts/revealed.ts';
 import { shareOfScenes } from './scripts/scenes.ts';
@@ -85,7 +85,7 @@ export async function growToWholePage(open: OpenPage, options: RenderOptions): P
         step(watchScrollEffects),
       ],
       limitOf(measurePage),
-      [cssMayUse, everyElement, isChange, ...scrollerHelpers],
+      [cssMayUse, everyElement, observeChanges, ...scrollerHelpers],
     ),
     // If overlays are blocked, a scroll lock is ignored, because an overlay sets it.
     options.block.cookieBanners || options.block.newsletters === true

@@ -10,7 +10,7 @@ import { requestsRegion } from './region.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations } from './scripts/animations.ts';
 import { fingerprintCanvas } from './scripts/canvases.ts';
-import { isChange, movesEndlessly } from './scripts/motion.ts';
+import { movesEndlessly, observeChanges } from './scripts/motion.ts';
 import { untilNothingIsDue, watchChanges } from './scripts/ready.ts';
 import { isLiveFrame, untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { step } from './world.ts';
@@ -67,7 +67,7 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   const about = { runs: isScripted && mayRun, refresh };
   const limits: Parameters<typeof untilNothingIsDue> = [scope, readyTimeoutMs, progressTimeoutMs, about];
   const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
-  let lastChange = await world.call(watchChanges, [], limit('watching changes'), [isChange]);
+  let lastChange = await world.call(watchChanges, [], limit('watching changes'), [observeChanges]);
   let changing: SoftTimeout | undefined;
   // New content may cause more requests. Requests that repeat without changing the view do not count.
   for (let end = start + fetchTimeoutMs; ; end = start + readyTimeoutMs) {
@@ -102,7 +102,7 @@ async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
     try {
       if (!(await world.call(isLiveFrame, [], limit('a frame')))) return [];
       const limits = { timeoutMs, what: 'what a frame is about to change' };
-      const [, { changing }] = await world.callEach(steps, limits, [fingerprintCanvas, isChange, movesEndlessly]);
+      const [, { changing }] = await world.callEach(steps, limits, [fingerprintCanvas, observeChanges, movesEndlessly]);
       return changing === undefined ? [] : [changing];
     } catch {
       return [];

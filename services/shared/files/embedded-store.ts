@@ -358,7 +358,7 @@ function locationOf({ object, size }: Upload, expected: Pick<ExpectedUpload, 're
 
 /**
  * Frees the data of a message that is no longer used, if it is a copy. The NATS client copies a message that arrives in several pieces into
- * memory of its own. The data of a message that arrives in one piece is a Buffer, whose memory contains other messages too.
+ * separate memory. The data of a message that arrives in one piece is a Buffer, whose memory contains other messages too.
  */
 function freeCopy(data: Uint8Array): void {
   if (!Buffer.isBuffer(data)) freeMemory(data);

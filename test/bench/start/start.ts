@@ -38,7 +38,7 @@ interface MeasuredStart {
 
 const goalSeconds = 3;
 
-/** Maximum memory at rest of a process of each service, in MiB: 5% more than in November 2026. */
+/** Maximum memory at rest of a process of each service, in MiB: slightly more than in November 2026. */
 const memoryGoals: Readonly<Record<string, number>> = { front: 80, controller: 60, renderer: 105 };
 
 /** Starts the whole service several times as `npm start` does, from warm caches, each time until GET /status returns 200. */

@@ -9,7 +9,7 @@ import {
 } from '../../../services/renderer/page/scripts/activity.ts';
 import * as animations from '../../../services/renderer/page/scripts/animations.ts';
 import type { Motion, PageState } from '../../../services/renderer/page/scripts/state.ts';
-import { isChange, movesEndlessly } from '../../../services/renderer/page/scripts/motion.ts';
+import { movesEndlessly, observeChanges } from '../../../services/renderer/page/scripts/motion.ts';
 import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
 import type { PageWaits } from '../../../services/renderer/page/scripts/waits.ts';
 import * as clock from '../../harness/page-clock.ts';
@@ -296,7 +296,7 @@ describe('watchMotion', () => {
         seen.push({ since: since - start, last: last - start, isRepeated });
       }
       return seen;
-    }, [animations.watchMotion, isChange, clock.useClock]);
+    }, [animations.watchMotion, observeChanges, clock.useClock]);
     expect(motions).toEqual([
       { since: 0, last: 0, isRepeated: false },
       { since: 0, last: 249, isRepeated: true },
@@ -316,7 +316,7 @@ describe('watchMotion', () => {
       document.querySelector('b')?.setAttribute('title', 'new');
       await Promise.resolve();
       return [...(pageState.webcaptureMotion?.nodes.keys() ?? [])].map(({ nodeName }) => nodeName);
-    }, [animations.watchMotion, isChange]);
+    }, [animations.watchMotion, observeChanges]);
     expect(changed).toEqual(['P', '#text', 'B']);
   });
 });

@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { PageActivity } from '../../../services/renderer/page/scripts/activity.ts';
 import { fingerprintCanvas } from '../../../services/renderer/page/scripts/canvases.ts';
-import { isChange, movesEndlessly } from '../../../services/renderer/page/scripts/motion.ts';
+import { movesEndlessly, observeChanges } from '../../../services/renderer/page/scripts/motion.ts';
 import * as script from '../../../services/renderer/page/scripts/ready.ts';
 import type { PageWaits } from '../../../services/renderer/page/scripts/waits.ts';
 import * as clock from '../../harness/page-clock.ts';
@@ -97,7 +97,7 @@ async function run({ body = text, head = '', work, refresh, ...course }: Course)
       course.loadedMs === undefined ? 0 : course.loadedMs,
       { scope, firstMs, everyMs, maxMs, maxProgressMs, times: course.times ?? 1 },
     ] as const,
-    [fingerprintCanvas, isChange, movesEndlessly, script.untilNothingIsDue, script.watchChanges, clock.useClock],
+    [fingerprintCanvas, observeChanges, movesEndlessly, script.untilNothingIsDue, script.watchChanges, clock.useClock],
   );
 }
 

@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stillQuestion } from '../../../services/renderer/browser/activity.ts';
 import { fingerprintCanvas } from '../../../services/renderer/page/scripts/canvases.ts';
-import { isChange, movesEndlessly } from '../../../services/renderer/page/scripts/motion.ts';
+import { movesEndlessly, observeChanges } from '../../../services/renderer/page/scripts/motion.ts';
 import { untilNothingIsDue, watchChanges } from '../../../services/renderer/page/scripts/ready.ts';
 import { type ScriptPage, sharedScriptPage } from '../../harness/script-page.ts';
 
@@ -35,7 +35,7 @@ async function waitWith(answers: readonly string[], { maxMs = 60_000, runs = tru
        });
      </script>`,
   );
-  await page.call(watchChanges, [], [isChange]);
+  await page.call(watchChanges, [], [observeChanges]);
   await page.page.evaluate((all) => Object.assign(globalThis, { answers: all, asked: 0 }), answers);
   const about = { runs, ...(refresh === undefined ? {} : { refresh }) };
   const result = await page.call(untilNothingIsDue, ['all', maxMs, maxMs, about], [fingerprintCanvas, movesEndlessly]);

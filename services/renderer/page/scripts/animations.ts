@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import type { mayChangeWithin as MayChangeWithin, scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
-import type { isChange as IsChange, movesEndlessly as MovesEndlessly } from './motion.ts';
+import type { movesEndlessly as MovesEndlessly, observeChanges as ObserveChanges } from './motion.ts';
 import type { Motion, PageState } from './state.ts';
 import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { PageWaits } from './waits.ts';
@@ -10,7 +10,7 @@ declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
 /** A function that the caller sends to the page together with {@link watchMotion}. */
-declare const isChange: typeof IsChange;
+declare const observeChanges: typeof ObserveChanges;
 /** Functions that the caller sends to the page together with {@link waitForRest}. */
 declare const movesEndlessly: typeof MovesEndlessly;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
@@ -196,9 +196,9 @@ export function watchMotion(): void {
   /** Maximum pause between two changes of one animation, even on a busy machine. */
   const maxPauseMs = 250;
   const nodes = new Map<Node, Motion>();
-  const observer = new MutationObserver((records) => {
+  const observer = observeChanges((changes) => {
     const now = performance.now();
-    for (const target of new Set(records.filter(isChange).map((record) => record.target))) {
+    for (const target of new Set(changes.map((change) => change.target))) {
       const motion = nodes.get(target);
       const continues = motion !== undefined && now - motion.last < maxPauseMs;
       nodes.set(
@@ -206,14 +206,6 @@ export function watchMotion(): void {
         continues ? { ...motion, last: now, isRepeated: true } : { since: now, last: now, isRepeated: false },
       );
     }
-  });
-  observer.observe(document, {
-    subtree: true,
-    childList: true,
-    attributes: true,
-    attributeOldValue: true,
-    characterData: true,
-    characterDataOldValue: true,
   });
   pageState.webcaptureMotion = { observer, nodes };
 }

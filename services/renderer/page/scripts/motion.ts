@@ -5,14 +5,29 @@ import type { own as Own } from './own.ts';
 declare const own: typeof Own;
 declare const pageState: PageState;
 
-/** Whether a mutation has changed its node. Many scripts set an attribute or a text to the value that it has already. */
-export function isChange(record: MutationRecord): boolean {
-  const { type, target, oldValue, attributeName, attributeNamespace, addedNodes, removedNodes } = record;
-  if (type === 'attributes')
-    return own(target as Element).getAttributeNS(attributeNamespace, attributeName as string) !== oldValue;
-  if (type === 'characterData') return (target as CharacterData).data !== oldValue;
-  const isReplaced = addedNodes.length === 1 && removedNodes.length === 1;
-  return !(isReplaced && (addedNodes[0] as Node).isEqualNode(removedNodes[0] as Node));
+/**
+ * Observes the changes of the document. Many scripts set an attribute or a text to the value that it has already; such mutations are left
+ * out.
+ */
+export function observeChanges(handle: (changes: readonly MutationRecord[]) => void): MutationObserver {
+  const isChange = (record: MutationRecord): boolean => {
+    const { type, target, oldValue, attributeName, attributeNamespace, addedNodes, removedNodes } = record;
+    if (type === 'attributes')
+      return own(target as Element).getAttributeNS(attributeNamespace, attributeName as string) !== oldValue;
+    if (type === 'characterData') return (target as CharacterData).data !== oldValue;
+    const isReplaced = addedNodes.length === 1 && removedNodes.length === 1;
+    return !(isReplaced && (addedNodes[0] as Node).isEqualNode(removedNodes[0] as Node));
+  };
+  const observer = new MutationObserver((records) => handle(records.filter(isChange)));
+  observer.observe(document, {
+    subtree: true,
+    childList: true,
+    attributes: true,
+    attributeOldValue: true,
+    characterData: true,
+    characterDataOldValue: true,
+  });
+  return observer;
 }
 
 /**

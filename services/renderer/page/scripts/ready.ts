@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { DueCallbacks, PageActivity } from './activity.ts';
 import type { fingerprintCanvas as FingerprintCanvas } from './canvases.ts';
-import type { isChange as IsChange, movesEndlessly as MovesEndlessly } from './motion.ts';
+import type { movesEndlessly as MovesEndlessly, observeChanges as ObserveChanges } from './motion.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
@@ -11,7 +11,7 @@ declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
 /** A function that the caller sends to the page together with {@link watchChanges}. */
-declare const isChange: typeof IsChange;
+declare const observeChanges: typeof ObserveChanges;
 /** Functions that the caller sends to the page together with {@link untilNothingIsDue}. */
 declare const fingerprintCanvas: typeof FingerprintCanvas;
 declare const movesEndlessly: typeof MovesEndlessly;
@@ -38,10 +38,8 @@ export function watchChanges(): number {
     }
     return size;
   };
-  const observer = new MutationObserver((records) => {
-    for (const record of records) {
-      if (!isChange(record)) continue;
-      const { type, target, oldValue, addedNodes, removedNodes } = record;
+  observeChanges((changes) => {
+    for (const { type, target, oldValue, addedNodes, removedNodes } of changes) {
       if (type === 'attributes') {
         note(target, false, [target]);
       } else if (type === 'characterData') {
@@ -52,14 +50,6 @@ export function watchChanges(): number {
         note(target, sizeOf(addedNodes) > sizeOf(removedNodes), isOnlyAdded ? elements : [target]);
       }
     }
-  });
-  observer.observe(document, {
-    subtree: true,
-    childList: true,
-    attributes: true,
-    attributeOldValue: true,
-    characterData: true,
-    characterDataOldValue: true,
   });
   const runs = activity.due()?.map(({ kind, delay, ran }) => [`${kind} ${delay}`, ran] as const);
   pageState.webcaptureChanges = {

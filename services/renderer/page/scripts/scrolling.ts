@@ -102,15 +102,17 @@ export async function scrollAsWheel(budgetMs: number): Promise<void> {
   const page = document.scrollingElement ?? document.documentElement;
   pageState.webcaptureLeaving?.observer.disconnect();
   delete pageState.webcaptureLeaving;
-  const isPassing = ({ top, bottom }: DOMRect) =>
-    top <= innerHeight * (1 + aheadViews) && bottom >= innerHeight * (1 - crossedShare);
-  const moved = (box: DOMRect, by: number) => new DOMRect(box.x, box.y - by, box.width, box.height);
+  const { webcaptureUnseen = [] } = pageState;
+  /** Whether an element passes the lower part of the viewport when the page is scrolled further by `by`. */
+  const isPassing = (element: Element, by: number) => {
+    const { top, bottom } = own(element).getBoundingClientRect();
+    return top - by <= innerHeight * (1 + aheadViews) && bottom - by >= innerHeight * (1 - crossedShare);
+  };
   const end = performance.now() + budgetMs;
   const last = own(page).scrollHeight - innerHeight;
   for (let top = stepHeight; top < last + stepHeight && performance.now() < end; top += stepHeight) {
     const by = Math.min(top, last) - own(page).scrollTop;
-    const boxes = pageState.webcaptureUnseen?.map((element) => own(element).getBoundingClientRect()) ?? [];
-    if (!boxes.some((box) => isPassing(moved(box, by)))) continue;
+    if (!webcaptureUnseen.some((element) => isPassing(element, by))) continue;
     own(page).scrollTo({ top, behavior: 'instant' });
     await waits.waitForIntersectionObservers(observeTimeoutMs);
   }
