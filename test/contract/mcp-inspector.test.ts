@@ -57,7 +57,7 @@ describe.each(Object.keys(servers))('the MCP inspector, %s', (server) => {
     await using home = await mkdtempDisposable(join(tmpdir(), 'inspector-'));
     const env = { PATH: process.env['PATH'], HOME: home.path };
     const all = [inspector, '--cli', ...(servers[server]?.() ?? []), ...args];
-    return run(process.execPath, all, { env, timeout: 120_000 }).then(
+    return await run(process.execPath, all, { env, timeout: 120_000 }).then(
       ({ stdout }) => ({ code: 0, result: JSON.parse(stdout) as Answer['result'] }),
       ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
         if (!stdout.startsWith('{')) throw new Error(`the inspector ended with ${code}: ${stderr}`);

@@ -51,18 +51,17 @@ export function createBatchRoute(app: FastifyInstance, deps: CreateBatchDeps): v
       const { body, facts, raw } = request;
       const idempotencyKeys = valuesOf('idempotency-key', raw.rawHeaders);
       const call = { body, caller: callerOf(request), idempotencyKeys, clientGone: clientGone(reply) };
-      try {
-        const accepted = await facts.trace.run(() => acceptance.accept(call, facts));
-        countBatch(accepted, metrics);
-        setRateLimitHeaders(reply, facts);
-        if (accepted === null) return reply.hijack();
-        if (accepted.isReplayed) void reply.header('idempotent-replayed', 'true');
-        return sendData(reply, await viewOf(accepted.batch, deps));
-      } catch (error) {
-        setRateLimitHeaders(reply, facts);
-        metrics.batch(resultOfError(error));
-        throw error;
-      }
+      const accepted = await facts.trace
+        .run(() => acceptance.accept(call, facts))
+        .catch((error: unknown) => {
+          metrics.batch(resultOfError(error));
+          throw error;
+        })
+        .finally(() => setRateLimitHeaders(reply, facts));
+      countBatch(accepted, metrics);
+      if (accepted === null) return reply.hijack();
+      if (accepted.isReplayed) void reply.header('idempotent-replayed', 'true');
+      return sendData(reply, await viewOf(accepted.batch, deps));
     },
   });
 }

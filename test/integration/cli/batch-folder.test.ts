@@ -16,7 +16,7 @@ describe('a folder is locked', () => {
     await mkdir(folder);
     await writeFile(join(folder, '.webcapture-batch.lock'), lock);
     await using _journal = await Journal.open(folder, 'https://example.com');
-    return readFile(join(folder, '.webcapture-batch.lock'), 'utf8');
+    return await readFile(join(folder, '.webcapture-batch.lock'), 'utf8');
   };
 
   test('by a process of another host with any id, and by one of this host', async () => {
