@@ -3,14 +3,7 @@ import type { BrowserContext, BrowserContextOptions, Page } from 'playwright';
 import type { EgressProxy } from '../egress/proxy.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import { watchActivityScript } from './activity.ts';
-import {
-  attachSession,
-  type OwnSession,
-  type PageSession,
-  sharedSessionOf,
-  stopListening,
-  withoutCallTraces,
-} from './driver.ts';
+import { attachSession, type OwnSession, type PageSession, sharedSessionOf, withoutCallTraces } from './driver.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import { windowSize } from './switches.ts';
 
@@ -122,7 +115,6 @@ export async function openWarmPage(
         page.addInitScript({ content }),
       ),
       ...(setup ? [watchLogins(page, (asked) => answerLogin(asked))] : []),
-      stopListening(page),
     ]);
     // Windows that a page can still open are closed, for example those of a script that clicks a link with a target.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));

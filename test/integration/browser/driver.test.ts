@@ -10,13 +10,14 @@ import { PipeThrottle } from '../../../services/renderer/browser/pipe-throttle.t
 import { attachSession, checkDriver, withoutCallTraces } from '../../../services/renderer/browser/driver.ts';
 import { openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { type EgressProxy, startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { engineConfig, log } from '../../harness/engine.ts';
 
 // Checks the installed Playwright for the internals that the renderer uses.
 
 const executablePath = engineConfig.headlessShellPath;
 const parts = new AsyncDisposableStack();
+let egress: EgressProxy;
 let launched: LaunchedBrowser;
 let warm: WarmPage;
 /** Number of CDP sessions after the page was opened. */
@@ -44,7 +45,7 @@ function connectionOf({ browser }: LaunchedBrowser): Connection {
 }
 
 beforeAll(async () => {
-  const egress = await startEgressProxy({ policy: createEgressPolicy({ allow: [] }), log });
+  egress = await startEgressProxy({ policy: createEgressPolicy({ allow: [] }), log });
   parts.defer(() => egress.close());
   launched = await launchBrowser({ executablePath, sandbox: 'off', switches: headlessShellSwitches });
   parts.defer(() => launched.close());
@@ -129,7 +130,6 @@ test('a picture and a PDF of several chunks of the pipe are decoded from the chu
   expect(new PipeThrottle(launched.browser).messages).toBe(0);
   const take = async () => warm.cdp.send('Page.captureScreenshot', { format: 'png' });
   const blank = await take();
-  expect(blank.data).toEqual(expect.any(String));
   await warm.cdp.send('Runtime.evaluate', { expression: drawNoise });
   const noisy = await take();
   expect(noisy.data).toEqual(expect.any(Buffer));
@@ -142,6 +142,35 @@ test('a picture and a PDF of several chunks of the pipe are decoded from the chu
   const printed = await warm.cdp.send('Page.printToPDF', { printBackground: true });
   expect(printed.data).toEqual(expect.any(Buffer));
   expect(fileOf(printed).toString('latin1')).toMatch(/^%PDF-[^]*%%EOF\s*$/);
+});
+
+test('no session of Playwright listens to scripts, and no frame has a world of Playwright', async () => {
+  expect(new PipeThrottle(launched.browser).messages).toBe(0);
+  const { page, cdp } = await openWarmPage(launched, egress);
+  await page.goto('about:blank');
+  const valueOf = async (expression: string) => {
+    const { result } = await cdp.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+    return result.value as unknown;
+  };
+  // For a session that listens, the error is formatted immediately.
+  const logError = `globalThis.formatted = false; Error.prepareStackTrace = () => (formatted = true); console.debug(new Error());`;
+  expect(await valueOf(`${logError} formatted`)).toBe(false);
+  const logged: unknown[] = [];
+  page.on('console', (message) => logged.push(message.text()));
+  await valueOf(`new Promise((resolve) => (document.body.append(
+    Object.assign(new Image(), { onerror: resolve, src: 'http://127.0.0.1:9/refused.png' }))))`);
+  await page.goto('about:blank#logged');
+  expect(logged).toEqual([]);
+  await valueOf(`document.body.append(document.createElement('iframe'))`);
+
+  const own = await attachSession(page);
+  const names: string[] = [];
+  own.on('Runtime.executionContextCreated', ({ context: { name } }) => names.push(name));
+  await own.send('Runtime.enable');
+  // The page and its frame.
+  expect(names).toEqual(['', '']);
+  expect(await valueOf(`${logError} formatted`)).toBe(true);
+  await page.close();
 });
 
 test('the error of a failed command names it and has no stack trace; other errors keep theirs', async () => {

@@ -10,8 +10,8 @@ const ignore = () => undefined;
 /** Returns Playwright's objects, without one of their private members. */
 function objectsWithout(owner: string, path: string) {
   const client = { send: ignore, on: ignore, off: ignore, detach: ignore };
-  const session = { _session: { ...client } };
-  const rootSession = { ...client, prependListener: ignore, _sessionId: '' };
+  const session = { _session: { ...client, _eventListener: ignore } };
+  const rootSession = { ...client, prependListener: ignore, _sessionId: '', _connection: {} };
   const ofBrowser = { _connection: { rootSession, _transport: { _pipeRead: {}, _pipeWrite: {}, _dispatch: ignore } } };
   const implementations: Record<string, object> = {
     browser: ofBrowser,
@@ -51,6 +51,7 @@ test.each([
   ['implementation of the browser', '_connection.rootSession.send'],
   ['implementation of the browser', '_connection.rootSession.prependListener'],
   ['implementation of the browser', '_connection.rootSession._sessionId'],
+  ['implementation of the browser', '_connection.rootSession._connection'],
   ['implementation of the browser', '_connection._transport._pipeRead'],
   ['implementation of the browser', '_connection._transport._pipeWrite'],
   ['implementation of the browser', '_connection._transport._dispatch'],
@@ -65,6 +66,7 @@ test.each([
   ['implementation of the context', 'newCDPSession'],
   ['session', '_session.send'],
   ['session', '_session.detach'],
+  ['session', '_session._eventListener'],
 ])('the check names the missing object of the %s: %s', async (owner, path) => {
   const { browser, page } = objectsWithout(owner, path);
   await expect(checkDriver(browser, page)).rejects.toMatchObject({
