@@ -11,7 +11,7 @@ export function addPrivateObjects(page: object, context: object, attach: () => P
     _browser: { _connection: { rootSession } },
     _browserContextId: 'context',
     _options: {},
-    newCDPSession: async () => ({ _session: { _eventListener: () => undefined, ...(await attach()) } }),
+    newCDPSession: async () => ({ _session: Object.assign(await attach(), { _eventListener: () => undefined }) }),
   };
   const _connection = { toImpl: (object: object) => (object === page ? ofPage : ofContext) };
   const _wrapApiCall = (call: () => Promise<unknown>) => call();
