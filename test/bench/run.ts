@@ -7,6 +7,8 @@ import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
+import { goalsTable } from './goals.ts';
+import { formatMarkdown } from './markdown.ts';
 import { benchNeighbors } from './neighbors/neighbors.ts';
 import { benchPages } from './pages/gallery.ts';
 import { benchTilesCost } from './pages/tiles-cost.ts';
@@ -27,6 +29,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
   peers     captures by the service, a Playwright script, Gotenberg and browserless, as a table, and the share of hard pages
             that each gets right; installs the latter two (40 minutes; two without hard pages with --quick; runs only if named)
   front     cache hits, the front's own time, listing, checks of limits
+  goals     peers, whole, files, start and timeline, and a table of their goals (an hour; runs only if named)
   start     the start of the whole service until /status is 200, and its memory at rest (one minute)
   attack    captures of a client with a key during an attack by clients without one
   storage   both stores, with files of 300 KB and 10 MB
@@ -86,16 +89,22 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   soak: [() => benchSoak({ captures: Number(values.captures), minutes: Number(values.minutes) })],
 };
 
-const unknown = asked.filter((name) => !(name in parts));
+const defaultParts = ['speed', 'front', 'start', 'attack', 'storage'];
+const partsWithGoals = ['peers', 'whole', 'files', 'start', 'timeline'];
+
+const unknown = asked.filter((name) => !(name in parts) && name !== 'goals');
 if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}.`);
 if (asked.includes('scale') && values.only !== undefined && !scaleParts.includes(values.only))
   refuse(`Scale has no part ${values.only}.`);
 if (!turnsNames.some((name) => name === values.turns)) refuse(`--turns must be one of ${turnsNames.join(', ')}.`);
 if (values.write && (values.quick || values.only !== undefined || values.turns === 'capture'))
   refuse('--write needs all measurements: leave out --quick, --only and --turns capture.');
-for (const name of asked.length === 0 ? ['speed', 'front', 'start', 'attack', 'storage'] : asked) {
+const chosen = asked.length === 0 ? defaultParts : asked.flatMap((name) => (name === 'goals' ? partsWithGoals : name));
+for (const name of new Set(chosen)) {
   for (const measure of parts[name] ?? []) await measure();
 }
+const reached = goalsTable();
+if (reached !== undefined) process.stdout.write(`\n${await formatMarkdown(reached)}`);
 
 function readArguments() {
   try {

@@ -16,6 +16,7 @@ import { overviewFormats, overviewTable } from '../speed/report.ts';
 import { startScriptContender } from '../speed/script-contender.ts';
 import { startBrowserless } from './browserless.ts';
 import { startGotenberg } from './gotenberg.ts';
+import { notePeerGoals } from './peer-goals.ts';
 import { startPeers } from './start-peer.ts';
 
 export interface PeersOptions {
@@ -62,6 +63,7 @@ export async function benchPeers(options: PeersOptions): Promise<void> {
     const sequential = await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
     const saturated = await measureSaturated(contenders, tasks, { plan, slots });
     text.push(overviewTable({ contenders }, sequential, saturated, slots));
+    notePeerGoals(fleet, sequential, saturated, slots);
   }
   if (isChecked) {
     // The script whose speed is measured waits for nothing, so a careful one is checked, too.

@@ -4,7 +4,7 @@ import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { JobSource } from '../../../services/renderer/worker/job-source.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { startBenchNats } from '../front/parts.ts';
-import type { Goals } from './goals.ts';
+import type { Goals } from '../goals.ts';
 import { startController } from './service.ts';
 
 const renderers = 100;

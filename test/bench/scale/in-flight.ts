@@ -8,7 +8,7 @@ import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 import { benchKey, type BenchFront } from '../front/parts.ts';
 import { percentilesOf } from '../http-load.ts';
-import { round, type Goals } from './goals.ts';
+import { round, type Goals } from '../goals.ts';
 import { benchAccount, startService } from './service.ts';
 import { wideBytes } from '../../harness/limits.ts';
 

@@ -8,7 +8,7 @@ import { until } from '../../harness/until.ts';
 import { benchKey } from '../front/parts.ts';
 import { loadOf } from '../http-load.ts';
 import { treeTimeOf } from '../speed/process-cost.ts';
-import { round, type Goals } from './goals.ts';
+import { round, type Goals } from '../goals.ts';
 import { ask, startService, type BenchService } from './service.ts';
 
 const pods = 5000;

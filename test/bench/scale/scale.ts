@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { measureExpiries } from './expiries.ts';
-import { Goals } from './goals.ts';
+import { Goals } from '../goals.ts';
 import { benchIdleRenderers } from './idle-renderers.ts';
 import { benchInFlight } from './in-flight.ts';
 import { benchManyPods } from './many-pods.ts';

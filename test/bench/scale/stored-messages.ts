@@ -4,7 +4,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 import { ask, startService } from './service.ts';
-import { round, type Goals } from './goals.ts';
+import { round, type Goals } from '../goals.ts';
 
 const captures = 50;
 /** The number of captures with a pause between them. */

@@ -128,6 +128,14 @@ function largestMemoryOf(
   return all.toSorted((a, b) => totalOf(b) - totalOf(a))[0] ?? new Map<string, number>();
 }
 
+/** Returns the maximum memory of a contender's processes per slot, in bytes. */
+export const memoryPerSlot = (contender: Contender, rows: readonly Measured<SaturatedResult>[], slots: number) =>
+  totalOf(largestMemoryOf(contender, rows)) / slots;
+
+/** Returns p95 / p50 of a contender's captures at saturation, as the mean of the tasks. */
+export const tailOf = (contender: Contender, rows: readonly Measured<SaturatedResult>[]) =>
+  meanOf(rows.flatMap(({ results }) => results.get(contender) ?? []).map(({ p50, p95 }) => p95 / p50));
+
 export const inMebibytes = (bytes: number) => `${(bytes / mebibyte).toFixed(0)} MiB`;
 
 export const overviewFormats: readonly BenchFormat[] = ['png', 'pdf'];
@@ -149,15 +157,13 @@ export function overviewTable(
       [`${name}: ${load}`, ...contenders.map((contender) => `${rateOf(rates?.get(contender)).toFixed(1)}/s`)],
     ];
   });
-  const spreadOf = (contender: Contender) =>
-    meanOf(saturated.flatMap(({ results }) => results.get(contender) ?? []).map(({ p50, p99 }) => p99 / p50));
   const memoryOf = (contender: Contender) =>
-    contender.processes().length === 0 ? '' : inMebibytes(totalOf(largestMemoryOf(contender, saturated)) / slots);
+    contender.processes().length === 0 ? '' : inMebibytes(memoryPerSlot(contender, saturated, slots));
   return tableOf(
     ['capture', ...namesOf(contenders)],
     [
       ...figures,
-      [`p99 / p50 with ${load}, mean`, ...contenders.map((contender) => ratio(spreadOf(contender)))],
+      [`p95 / p50 with ${load}, mean`, ...contenders.map((contender) => ratio(tailOf(contender, saturated)))],
       ['memory per slot', ...contenders.map(memoryOf)],
     ],
   );

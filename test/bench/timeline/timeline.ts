@@ -4,6 +4,7 @@ import process from 'node:process';
 import type { Fleet } from '../../harness/fleet.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { describeMachine } from '../machine.ts';
+import { noteGoal } from '../goals.ts';
 import { formatMarkdown, tableOf } from '../markdown.ts';
 import { startBenchFleet } from '../speed/fleet-contender.ts';
 import { servePages } from '../speed/pages.ts';
@@ -14,6 +15,9 @@ import { timedCapture } from './timed-capture.ts';
 const slots = 2;
 const clients = 4;
 const warmUpSeconds = 5;
+
+/** Goal for p95 / p50 of a capture. */
+const maxSpread = 1.35;
 
 /** Measures each step of captures of a tiny page under load, and draws which slot did what at which time. */
 export async function benchTimeline({ seconds }: { readonly seconds: number }): Promise<void> {
@@ -27,6 +31,7 @@ export async function benchTimeline({ seconds }: { readonly seconds: number }): 
 
   const summary = summaryOf(captures);
   const { p50 = Number.NaN, p95 = Number.NaN } = summary.find(({ step }) => step === 'whole') ?? {};
+  noteGoal('p95 / p50 of tiny png with four clients', p95 / p50, maxSpread);
   const perSecond = captures.length / seconds;
   const title = `${captures.length} captures of a tiny page by ${clients} clients with ${slots} slots, png: ${perSecond.toFixed(1)} per second, p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms, p95/p50 ${(p95 / p50).toFixed(2)}`;
   const rows = summary.map(({ step, ...times }) => [
