@@ -157,6 +157,9 @@ export class BucketStore implements FileStore {
     // An earlier call has put the upload in place.
     if (present?.upload === upload.object) return { file: present };
     if (object === null || signature === null || object.generation !== source.generation) {
+      // A concurrent call may have put it in place, and removed the source, after the file was read.
+      const file = isInPlace ? null : this.#fileOf(await this.#get(name, limits));
+      if (file?.upload === upload.object) return { file };
       throw new UploadRejectedError('missing', 'the object is not there');
     }
     verifyObject(object, upload, expected);

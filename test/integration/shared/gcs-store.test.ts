@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
+import { BucketStore } from '@webcapture/shared/files/bucket-store.ts';
 import { BucketUploader } from '@webcapture/shared/files/bucket-uploader.ts';
 import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+import { asRefresh, expectedOf } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { storeSuite } from './support/store-suite.ts';
 
@@ -29,6 +30,31 @@ test('an upload that is never accepted has the time after which the lifecycle ru
   await new BucketUploader(store.bucket).upload(file).stored;
   const found = (await bucket.objects()).find(({ name }) => name === `captures/${file.object}`);
   expect(Date.parse(found?.customTime ?? '')).toBe(file.expiresAt);
+});
+
+test('an upload that another process accepts first is accepted, although its object is gone', async () => {
+  const file = newFile(100);
+  await store.create(file);
+  const refresh = asRefresh(newFile(200, { name: file.name }));
+  const upload = await new BucketUploader(store.bucket).upload(refresh).stored;
+  const [fileRead, otherAccepted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const get: BucketStore['bucket']['get'] = async (name, limits) => {
+    if (name !== file.name) await otherAccepted.promise;
+    const found = await store.bucket.get(name, limits);
+    if (name === file.name) fileRead.resolve();
+    return found;
+  };
+  const slowBucket = new Proxy(store.bucket, {
+    get: (bucket, key) => {
+      const member: unknown = Reflect.get(bucket, key);
+      return key === 'get' ? get : typeof member === 'function' ? (member.bind(bucket) as unknown) : member;
+    },
+  });
+  const accepting = new BucketStore(slowBucket).accept(upload, expectedOf(refresh));
+  await fileRead.promise;
+  const other = await store.accept(upload, expectedOf(refresh));
+  otherAccepted.resolve();
+  expect(await accepting).toEqual(other);
 });
 
 test('an object contains its account, its expiry, and what browsers and caches may do with it', async () => {
