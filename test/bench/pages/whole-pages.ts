@@ -121,7 +121,7 @@ function summaryTable(measured: readonly Measured[]): string {
   return tableOf(
     [`${measured.length} whole pages`, 'median', 'worst', 'goals'],
     [
-      summary('whole pages, time of the careful script’s', '', ratios, goals.ratio),
+      summary('whole pages, share of the time of the careful script', '', ratios, goals.ratio),
       summary('whole pages, settling', ' ms', settling, goals.settleMs),
     ],
   );

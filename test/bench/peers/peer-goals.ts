@@ -1,10 +1,13 @@
 import { noteGoal } from '../goals.ts';
 import type { BenchFormat, Contender } from '../speed/contender.ts';
 import type { SaturatedResult, SequentialResult } from '../speed/measure.ts';
-import { inMebibytes, type Measured, memoryPerSlot, tailOf } from '../speed/report.ts';
+import { type Measured, mebibyte, memoryPerSlot, tailOf } from '../speed/report.ts';
 import { meanOf } from '../speed/turns.ts';
 
-/** Goals for the geometric mean over the pages that are not captured in full. `alone` is a share of the peer's time, `rate` of its captures per second. */
+/**
+ * Goals for the geometric mean of the pages that are not captured in full: `alone` is a share of the peer's time, and `rate` a share of its
+ * captures per second.
+ */
 const goals: readonly {
   readonly peer: RegExp;
   readonly pdf: { readonly alone: number; readonly rate: number };
@@ -29,18 +32,19 @@ export function notePeerGoals(
     const goal = goals.find(({ peer }) => peer.test(contender.name));
     if (goal === undefined) continue;
     const { name } = contender;
-    const times = sharesOf('pdf', sequential, ({ p50 }) => p50, [fleet, contender]);
-    noteGoal(`pdf alone, of the time of ${name}`, meanOf(times), goal.pdf.alone);
+    const pair = [fleet, contender] as const;
+    const times = sharesOf('pdf', sequential, ({ p50 }) => p50, pair);
+    if (times.length > 0) noteGoal(`pdf alone, of the time of ${name}`, meanOf(times), goal.pdf.alone);
     for (const format of ['pdf', 'png'] as const) {
-      const rates = sharesOf(format, saturated, ({ perSecond }) => perSecond, [fleet, contender]);
-      noteGoal(`${format} with ${load}, of the captures of ${name}`, meanOf(rates), goal[format].rate, '', 'at least');
-      if (format === 'png')
-        noteGoal(`the same, page with the smallest share`, Math.min(...rates), leastPngRate, '', 'at least');
+      const rates = sharesOf(format, saturated, ({ perSecond }) => perSecond, pair);
+      if (rates.length === 0) continue;
+      const what = `${format} with ${load}, of the captures of ${name}`;
+      noteGoal(what, meanOf(rates), goal[format].rate, '', 'at least');
+      if (format === 'png') noteGoal(`${what}, least`, Math.min(...rates), leastPngRate, '', 'at least');
     }
   }
   noteGoal(`p95 / p50 with ${load}, mean`, tailOf(fleet, saturated), maxTail);
-  const mebibytes = Number.parseFloat(inMebibytes(memoryPerSlot(fleet, saturated, slots)));
-  noteGoal('memory per slot', mebibytes, maxMebibytes, ' MiB');
+  noteGoal('memory per slot', memoryPerSlot(fleet, saturated, slots) / mebibyte, maxMebibytes, ' MiB');
 }
 
 function sharesOf<Result>(

@@ -4,7 +4,7 @@ import { totalOf, type SaturatedResult, type SequentialResult } from './measure.
 import { ownTimeOf, withoutIdle, type ProcessorTime } from './process-cost.ts';
 import { meanOf } from './turns.ts';
 
-const mebibyte = 1024 ** 2;
+export const mebibyte = 1024 ** 2;
 
 /** The results of the contenders for one task. */
 export interface Measured<Result> {

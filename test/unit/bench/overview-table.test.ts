@@ -90,7 +90,7 @@ test('the goals of a run are in one table: those of the captures of a known peer
     '| pdf alone, of the time of Playwright script | 0.90 | at most 0.95 | met |',
     '| pdf with 4 clients, of the captures of Playwright script | 0.90 | at least 0.95 | missed |',
     '| png with 4 clients, of the captures of Playwright script | 0.99 | at least 1.1 | missed |',
-    '| the same, page with the smallest share | 0.90 | at least 0.95 | missed |',
+    '| png with 4 clients, of the captures of Playwright script, least | 0.90 | at least 0.95 | missed |',
     '| p95 / p50 with 4 clients, mean | 1.40 | at most 1.35 | missed |',
     '| memory per slot | 500 MiB | at most 450 MiB | missed |',
     '| start | 4.00 s | at most 3 s | missed |',
