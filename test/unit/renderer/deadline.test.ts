@@ -69,15 +69,23 @@ describe('CaptureDeadline', () => {
   test('reports each wait that has its own timeout', async () => {
     const deadline = open(60_000);
     const waits: unknown[] = [];
-    deadline.onWait = (what, startedAt, timedOut) => waits.push([what, performance.now() - startedAt >= 9, timedOut]);
+    const durations: number[] = [];
+    deadline.onWait = (what, startedAt, timedOut) => {
+      waits.push([what, timedOut]);
+      durations.push(performance.now() - startedAt);
+    };
     await deadline.run(delay(10), 60_000, 'one');
     await deadline.run(never, 10, 'two').catch(() => undefined);
     await deadline.run(Promise.reject(new Error('failed')), 60_000, 'three').catch(() => undefined);
     await deadline.run(Promise.resolve(), Number.POSITIVE_INFINITY, 'four');
     expect(waits).toEqual([
-      ['one', true, false],
-      ['two', true, true],
-      ['three', false, false],
+      ['one', false],
+      ['two', true],
+      ['three', false],
     ]);
+    // A timer may fire up to a millisecond early.
+    expect(Math.min(...durations.slice(0, 2))).toBeGreaterThanOrEqual(9);
+    // The third step ends immediately, but the machine may be busy.
+    expect(durations[2]).toBeLessThan(5000);
   });
 });
