@@ -75,7 +75,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   slots: [() => benchSlots({ isQuick: values.quick, write: values.write })],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
-  timeline: [() => benchTimeline({ seconds: Number(values.seconds) })],
+  timeline: [() => benchTimeline({ seconds })],
   neighbors: [() => benchNeighbors({ only: values.only })],
   pages: [() => benchPages({ only: values.only })],
   whole: [() => benchWholePages({ only: values.only, isQuick: values.quick })],
@@ -86,11 +86,13 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   storage: [benchStorage],
   files: [() => benchFiles({ isQuick: values.quick })],
   distance: [benchDistance],
-  soak: [() => benchSoak({ captures: Number(values.captures), minutes: Number(values.minutes) })],
+  soak: [() => benchSoak({ captures, minutes })],
 };
 
 const defaultParts = ['speed', 'front', 'start', 'attack', 'storage'];
 const partsWithGoals = ['peers', 'whole', 'files', 'start', 'timeline'];
+
+const [seconds, captures, minutes] = [readPositive('seconds'), readPositive('captures'), readPositive('minutes')];
 
 const unknown = asked.filter((name) => !(name in parts) && name !== 'goals');
 if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}.`);
@@ -125,6 +127,11 @@ function readArguments() {
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
+}
+
+function readPositive(name: 'seconds' | 'captures' | 'minutes'): number {
+  const number = Number(values[name]);
+  return number > 0 ? number : refuse(`--${name} must be a positive number.`);
 }
 
 function refuse(why: string): never {

@@ -1,4 +1,4 @@
-// Separate from diagnostics.ts, because renderers do not load TypeBox.
+// Separate from diagnostics.ts, because renderers do not validate diagnostics.
 
 /** Limits of the lists and texts of diagnostics. The renderer applies them; the front refuses diagnostics that exceed them. */
 export const diagnosticsLimits = {

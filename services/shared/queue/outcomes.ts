@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../runtime/errors.ts';
 
-// Separate from results.ts, because renderers do not parse results and do not load TypeBox.
+// Separate from results.ts, because renderers do not parse results.
 
 /** Error codes of captures that fail on a renderer. */
 export const renderFailures = [

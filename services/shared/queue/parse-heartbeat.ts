@@ -4,7 +4,7 @@ import { regions } from '../runtime/regions.ts';
 import { oneOf } from '../api/one-of.ts';
 import { fleetKey, maxHeldJobs, parseHeldJob } from './heartbeat.ts';
 
-// Separate from heartbeat.ts, because renderers do not parse heartbeats and do not load TypeBox, which takes 25 MB of memory.
+// Separate from heartbeat.ts, because renderers do not parse heartbeats.
 
 const maxSlots = 1000;
 const maxCaptures = 1e7;
