@@ -49,7 +49,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service and c
                  12 captures and short rounds; of slots and whole: one round; of paper and start: three; of files: one block
   --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
-  --write        of speed and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
+  --write        of speed, peers and slots: also writes the tables to docs/benchmarks.md and docs/benchmarks/
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages and whole: those whose package or path contains it;
                  of neighbors: those whose name contains it; of speed and peers: those whose page and format contain it, e.g.
                  "tiny png", or for peers, "quality": only the hard pages
@@ -71,7 +71,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
       return benchSpeed({ turns: values.turns as TurnsName, isQuick, only, isolation, write });
     },
   ],
-  peers: [() => benchPeers({ isQuick: values.quick, only: values.only })],
+  peers: [() => benchPeers({ isQuick: values.quick, only: values.only, write: values.write })],
   slots: [() => benchSlots({ isQuick: values.quick, write: values.write })],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { describeMachine } from '../machine.ts';
-import { formatMarkdown } from '../markdown.ts';
+import { formatMarkdown, writeBlock } from '../markdown.ts';
 import { measureQuality, qualityGroups, qualityTable } from '../quality/quality.ts';
 import { fleetContender, startBenchFleet } from '../speed/fleet-contender.ts';
 import { perBlock } from '../speed/measure.ts';
@@ -23,6 +23,8 @@ export interface PeersOptions {
   readonly isQuick: boolean;
   /** Selects the tasks whose page and format contain this text, e.g. `tiny png`; `quality` selects only the check of the files. */
   readonly only?: string | undefined;
+  /** Whether to write the table of speed to docs/benchmarks.md. */
+  readonly write: boolean;
 }
 
 const qualityOnly = 'quality';
@@ -63,6 +65,7 @@ export async function benchPeers(options: PeersOptions): Promise<void> {
     const sequential = await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
     const saturated = await measureSaturated(contenders, tasks, { plan, slots });
     text.push(overviewTable({ contenders }, sequential, saturated, slots));
+    if (options.write) await writeBlock('overview', text.join('\n\n'));
     notePeerGoals(fleet, sequential, saturated, slots);
   }
   if (isChecked) {

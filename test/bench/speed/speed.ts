@@ -14,7 +14,6 @@ import {
   isolationSaturatedTable,
   isolationSequentialTable,
   memoryTable,
-  overviewTable,
   ownTimeTable,
   saturatedTable,
   sequentialTable,
@@ -33,7 +32,7 @@ export interface SpeedOptions {
   readonly only?: string | undefined;
   /** The isolation of the account whose HTML is captured. */
   readonly isolation: string;
-  /** Whether to write the tables to docs/benchmarks.md and docs/benchmarks/speed.md. */
+  /** Whether to write the tables to docs/benchmarks/speed.md. */
   readonly write: boolean;
 }
 
@@ -49,25 +48,15 @@ export async function benchSpeed(options: SpeedOptions): Promise<void> {
   const field = await startField(parts, fleet, { tools, slots });
   const tasks = tasksOf(benchPages, plan, (page) => ({ url: origin + page.path }));
 
-  const machine = await describeMachine(tools);
-  const text = [machine];
-  const pages = tasks.length > 0 ? await measurePages(field, tasks, { plan, turns: options.turns, slots }) : undefined;
-  text.push(...(pages?.tables ?? []));
+  const text = [await describeMachine(tools)];
+  if (tasks.length > 0) text.push(...(await measurePages(field, tasks, { plan, turns: options.turns, slots })));
   const htmlTasks = tasksOf(htmlPages, plan, ({ html }) => ({ url: '', html }));
   if (htmlTasks.length > 0)
     text.push(...(await measureIsolation(field, fleet, htmlTasks, { plan, slots, isolation: options.isolation })));
 
   const markdown = text.join('\n\n');
   process.stdout.write(`\n${await formatMarkdown(markdown)}`);
-  if (!options.write) return;
-  await writeBlock('speed', markdown);
-  if (pages?.overview !== undefined) await writeBlock('overview', `${machine}\n\n${pages.overview}`);
-}
-
-interface MeasuredPages {
-  /** The figures for a choice between the contenders; undefined without sequential captures in blocks. */
-  readonly overview: string | undefined;
-  readonly tables: readonly string[];
+  if (options.write) await writeBlock('speed', markdown);
 }
 
 async function startField(
@@ -88,7 +77,7 @@ async function measurePages(
   field: Field,
   tasks: readonly BenchTask[],
   { plan, turns, slots }: { readonly plan: Plan; readonly turns: TurnsName; readonly slots: number },
-): Promise<MeasuredPages> {
+): Promise<readonly string[]> {
   const { contenders } = field;
   await warmUp(contenders, tasks, plan);
   const idle = await measureIdle(contenders);
@@ -123,7 +112,7 @@ async function measurePages(
       ownTimeTable(field, blocks, idle),
     );
   }
-  return { overview: blocks.length > 0 ? overviewTable(field, blocks, saturated, slots) : undefined, tables };
+  return tables;
 }
 
 /**
