@@ -1,17 +1,13 @@
 import process from 'node:process';
 import { tableOf } from './markdown.ts';
 
+type Bound = 'at most' | 'at least';
+
 /** The numbers of this run that have a goal, as rows of {@link goalsTable}. */
 const rows: (readonly [what: string, measured: string, goal: string, verdict: string])[] = [];
 
-/** Adds a number that should be at most the goal to the table at the end of the run. Returns whether the goal is met. */
-export function noteGoal(
-  what: string,
-  value: number,
-  goal: number,
-  unit = '',
-  bound: 'at most' | 'at least' = 'at most',
-) {
+/** Adds a number with its goal to the table at the end of the run. Returns whether the goal is met. */
+export function noteGoal(what: string, value: number, goal: number, unit = '', bound: Bound = 'at most') {
   const isMet = bound === 'at most' ? value <= goal : value >= goal;
   rows.push([what, `${round(value)}${unit}`, `${bound} ${goal}${unit}`, isMet ? 'met' : 'missed']);
   return isMet;
@@ -43,7 +39,7 @@ export class Goals {
     this.#goal(what, value, goal, unit, 'at least');
   }
 
-  #goal(what: string, value: number, goal: number, unit: string, bound: 'at most' | 'at least'): void {
+  #goal(what: string, value: number, goal: number, unit: string, bound: Bound): void {
     const isMet = noteGoal(what, value, goal, unit, bound);
     if (!isMet) this.missed++;
     const line = row(what, `${round(value)}${unit}`);

@@ -27,13 +27,11 @@ export async function benchFiles({ isQuick }: { readonly isQuick: boolean }): Pr
   const json: Contender = { ...file, name: 'json', capture: (task) => postCapture(fleet, task, 'json') };
   const contenders = [file, json];
   const pages = [noisePage, ...benchPages.filter(({ name }) => ['12,000 px', 'tiny'].includes(name))];
-  const tasks = pages.flatMap((page): BenchTask[] =>
-    (page.name === 'tiny' ? (['png', 'pdf'] as const) : (['png'] as const)).map((format) => ({
-      page,
-      format,
-      url: origin + page.path,
-    })),
-  );
+  const pictures = pages.map((page): BenchTask => ({ page, format: 'png', url: origin + page.path }));
+  const documents = pictures
+    .filter(({ page }) => page.name === 'tiny')
+    .map((task): BenchTask => ({ ...task, format: 'pdf' }));
+  const tasks = [...pictures, ...documents];
 
   // Warms up: the first captures are slower.
   for (const task of tasks) await measureInTurns(contenders, task, { perTurn: perBlock, rounds: 1 });

@@ -8,6 +8,7 @@ import { CaptureBrowser, type BrowserSource } from '../../../services/renderer/b
 import { fileOf } from '../../../services/renderer/browser/file-responses.ts';
 import { PipeThrottle } from '../../../services/renderer/browser/pipe-throttle.ts';
 import { attachSession, checkDriver, withoutCallTraces } from '../../../services/renderer/browser/driver.ts';
+import { evaluate } from '../../../services/renderer/browser/isolated-world.ts';
 import { openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { type EgressProxy, startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
@@ -148,10 +149,7 @@ test('no session of Playwright listens to scripts, and no frame has a world of P
   expect(new PipeThrottle(launched.browser).messages).toBe(0);
   const { page, cdp } = await openWarmPage(launched, egress);
   await page.goto('about:blank');
-  const valueOf = async (expression: string) => {
-    const { result } = await cdp.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
-    return result.value as unknown;
-  };
+  const valueOf = (expression: string) => evaluate(cdp, { expression });
   // For a session that listens, the error is formatted immediately.
   const logError = `globalThis.formatted = false; Error.prepareStackTrace = () => (formatted = true); console.debug(new Error());`;
   expect(await valueOf(`${logError} formatted`)).toBe(false);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Browser, type Page } from 'playwright';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { messagesOf, sharedSessionOf } from '../../../services/renderer/browser/driver.ts';
+import { evaluate } from '../../../services/renderer/browser/isolated-world.ts';
 import { type Target, TargetTree } from '../../../services/renderer/browser/target-tree.ts';
 import { TestSite } from '../../harness/engine.ts';
 
@@ -44,17 +45,14 @@ beforeEach(async () => {
   return () => page.close();
 });
 
-/** Evaluates an expression in the page, and returns its value. Playwright's own method needs events that {@link messagesOf} omits. */
-async function evaluate(expression: string): Promise<unknown> {
-  const options = { expression, awaitPromise: true, returnByValue: true };
-  return (await sharedSessionOf(page).cdp.send('Runtime.evaluate', options)).result.value;
-}
+/** Evaluates an expression in the page. Playwright's own method needs events that {@link messagesOf} omits. */
+const evaluateInPage = (expression: string) => evaluate(sharedSessionOf(page).cdp, { expression });
 
 /** Adds a frame of another site, and resolves when its document has loaded. */
 async function addFrame(): Promise<void> {
   const frame = `document.createElement('iframe')`;
   const src = JSON.stringify(site.url('/frame', 'other.test'));
-  await evaluate(
+  await evaluateInPage(
     `new Promise((loaded) => document.body.append(Object.assign(${frame}, { src: ${src}, onload: () => loaded() })))`,
   );
 }
@@ -95,7 +93,7 @@ test('a service worker runs when its steps have ended', async () => {
       await setLanguage(target, 'de-DE');
     },
   });
-  await evaluate(`navigator.serviceWorker.register('/worker.js')`);
+  await evaluateInPage(`navigator.serviceWorker.register('/worker.js')`);
   await expect.poll(() => told).toEqual(['/told?de-DE']);
 });
 
@@ -135,8 +133,8 @@ test('adding a step fails if it fails in the page itself', async () => {
 
 test('the settings of the steps end when the tree is detached', async () => {
   await targets.add({ frame: (target) => setLanguage(target, 'de-DE') });
-  expect(await evaluate('navigator.language')).toBe('de-DE');
+  expect(await evaluateInPage('navigator.language')).toBe('de-DE');
   await targets.detach();
   await page.reload();
-  expect(await evaluate('navigator.language')).not.toBe('de-DE');
+  expect(await evaluateInPage('navigator.language')).not.toBe('de-DE');
 });
